@@ -1,2 +1,71 @@
-//! Automation for the workspace.
-fn main() {}
+//! Automation for the workspace: `cargo xtask <command>`.
+//!
+//! Every check that CI makes is a command here, so that a developer can run the same one alone.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command-line tool talks to its user"
+)]
+
+mod ci;
+mod conformance;
+mod python;
+mod step;
+mod test;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+/// The result of a command; the error is what the user reads.
+type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+const HELP: &str = "\
+Automation for the tensorfleet workspace.
+
+Usage: cargo xtask <command> [arguments]
+
+Commands:
+  ci                    Everything that CI checks, cheapest first
+  test                  All tests: Rust, then conformance with the Python client
+  conformance [ARGS]    Only the conformance tests; ARGS go to pytest
+  differential [ARGS]   Compare ops with TensorFlow's on random cases; ARGS go to its command line
+  tidy                  The rules of STYLE.md that a program can check
+
+Environment:
+  TENSORFLEET_PYTHON    Interpreter that has conformance/requirements.txt installed;
+                        without it a virtual environment is made under target/
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[String]) -> Result {
+    let Some((command, rest)) = arguments.split_first() else {
+        return Err(format!("no command given\n\n{HELP}").into());
+    };
+    match (command.as_str(), rest) {
+        ("ci", []) => ci::run(),
+        ("test", []) => test::run(),
+        ("tidy", []) => tidy::run(),
+        ("conformance", _) => conformance::run(rest),
+        ("differential", _) => conformance::differential(rest),
+        ("help" | "--help" | "-h", _) => {
+            print!("{HELP}");
+            Ok(())
+        }
+        ("ci" | "test" | "tidy", [first, ..]) => {
+            Err(format!("`{command}` takes no arguments, got `{first}`").into())
+        }
+        _ => Err(format!("unknown command `{command}`\n\n{HELP}").into()),
+    }
+}

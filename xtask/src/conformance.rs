@@ -1,0 +1,40 @@
+//! The conformance tests: TensorFlow's own Python client against our server.
+
+use std::path::{Path, PathBuf};
+
+use crate::python::Interpreter;
+use crate::{Result, step, workspace};
+
+/// Runs only the conformance tests, with further arguments for pytest.
+pub(crate) fn run(arguments: &[String]) -> Result {
+    let server = build_server()?;
+    let python = Interpreter::prepare_in_background().wait()?;
+    pytest(&python, &server, arguments)
+}
+
+/// Compares ops with TensorFlow's on random cases.
+pub(crate) fn differential(arguments: &[String]) -> Result {
+    let server = build_server()?;
+    let python = Interpreter::prepare_in_background().wait()?;
+    let mut command = python.command();
+    command.args(["-m", "conformance.differential"]).args(arguments);
+    step::run(command.env("TENSORFLEET_BIN", server))
+}
+
+/// Builds the server in the profile of the Rust tests and returns where it lies.
+pub(crate) fn build_server() -> Result<PathBuf> {
+    step::run(&mut step::cargo(["build", "--package", "tensorfleet", "--bins"]))?;
+    let binary = workspace::server_binary();
+    if binary.is_file() {
+        Ok(binary)
+    } else {
+        Err(format!("cargo built no {}", binary.display()).into())
+    }
+}
+
+/// Runs pytest on the conformance directory, all tests in one process.
+pub(crate) fn pytest(python: &Interpreter, server: &Path, arguments: &[String]) -> Result {
+    let mut command = python.command();
+    command.args(["-m", "pytest", "conformance"]).args(arguments);
+    step::run(command.env("TENSORFLEET_BIN", server))
+}

@@ -1,0 +1,141 @@
+//! The files of the repository, as text.
+
+use std::fs;
+use std::path::Path;
+
+use super::Finding;
+use super::scan::{self, Scanned};
+use crate::Result;
+
+/// Directories that hold nothing written by hand. Hidden ones are skipped too, but for `KEPT`.
+const SKIPPED: [&str; 3] = ["target", "__pycache__", "node_modules"];
+const KEPT: [&str; 3] = [".cargo", ".ci", ".github"];
+
+/// All text files, sorted by path.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    pub(super) files: Vec<File>,
+}
+
+/// One text file.
+#[derive(Debug)]
+pub(super) struct File {
+    /// The path from the root, with forward slashes.
+    pub(super) path: String,
+    pub(super) text: String,
+    /// Rust source with comments and literals told apart; empty for other files.
+    pub(super) rust: Scanned,
+}
+
+impl Tree {
+    /// Reads every text file below a directory.
+    pub(super) fn load(root: &Path) -> Result<Tree> {
+        let mut tree = Tree::default();
+        tree.add_directory(root, "")?;
+        tree.files.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(tree)
+    }
+
+    /// Makes a tree from paths and texts.
+    #[cfg(test)]
+    pub(super) fn of(files: &[(&str, &str)]) -> Tree {
+        let file = |&(path, text): &(&str, &str)| File::new(path.to_owned(), text.to_owned());
+        Tree { files: files.iter().map(file).collect() }
+    }
+
+    /// Returns the Rust files that people wrote.
+    pub(super) fn rust(&self) -> impl Iterator<Item = &File> {
+        self.files.iter().filter(|file| file.is_rust() && !file.is_generated())
+    }
+
+    pub(super) fn contains(&self, path: &str) -> bool {
+        self.files.iter().any(|file| file.path == path)
+    }
+
+    fn add_directory(&mut self, directory: &Path, prefix: &str) -> Result {
+        let failed = |error| format!("cannot read {}: {error}", directory.display());
+        for entry in fs::read_dir(directory).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let hidden = name.starts_with('.') && !KEPT.contains(&name.as_str());
+            if hidden || SKIPPED.contains(&name.as_str()) {
+                continue;
+            }
+            let path = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
+            if entry.file_type().map_err(failed)?.is_dir() {
+                self.add_directory(&entry.path(), &path)?;
+            } else if let Ok(text) = fs::read_to_string(entry.path()) {
+                // What is not UTF-8 is data, which has no style.
+                self.files.push(File::new(path, text));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl File {
+    fn new(path: String, text: String) -> File {
+        let rust = if path.ends_with(".rs") { scan::scan(&text) } else { Scanned::default() };
+        File { path, text, rust }
+    }
+
+    pub(super) fn is_rust(&self) -> bool {
+        self.path.ends_with(".rs")
+    }
+
+    /// Tells whether a program wrote the file, and so no rule on style binds it.
+    pub(super) fn is_generated(&self) -> bool {
+        self.path.split('/').any(|part| part == "generated")
+            || self.text.lines().take(3).any(|line| line.contains("@generated"))
+    }
+
+    /// Tells whether the file is an integration test, which may use any crate.
+    pub(super) fn is_integration_test(&self) -> bool {
+        self.path.split('/').any(|part| part == "tests")
+    }
+
+    /// Makes a finding at a line counted from one.
+    pub(super) fn finding(&self, line: usize, message: impl Into<String>) -> Finding {
+        Finding { path: self.path.clone(), line, message: message.into() }
+    }
+}
+
+/// Numbers lines from one.
+pub(super) fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().map(|(index, line)| (index + 1, line))
+}
+
+/// Tells whether a line has a phrase that does not continue an identifier at either end.
+pub(super) fn has_phrase(line: &str, phrase: &str) -> bool {
+    let in_word = |c: char| c.is_alphanumeric() || c == '_';
+    line.match_indices(phrase).any(|(start, _)| {
+        let before = line[..start].chars().next_back();
+        let after = line[start + phrase.len()..].chars().next();
+        !before.is_some_and(in_word) && !after.is_some_and(in_word)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phrases_are_whole_words() {
+        assert!(has_phrase("use tonic::Status;", "tonic"));
+        assert!(has_phrase("x.await?", "await"));
+        assert!(!has_phrase("use tonic_prost::X;", "tonic"));
+        assert!(!has_phrase("fn pretonic()", "tonic"));
+        assert!(has_phrase("tonic_x, tonic", "tonic"));
+    }
+
+    #[test]
+    fn generated_files_are_known_by_place_or_mark() {
+        let tree = Tree::of(&[
+            ("crates/proto/src/generated/a.rs", "pub struct A;"),
+            ("crates/proto/src/b.rs", "// This file is @generated by prost-build."),
+            ("crates/proto/src/lib.rs", "//! Messages."),
+        ]);
+        let written: Vec<&str> = tree.rust().map(|file| file.path.as_str()).collect();
+        assert_eq!(written, ["crates/proto/src/lib.rs"]);
+    }
+}
