@@ -1,3 +1,23 @@
-//! Computations on plain slices: what ops call once shapes and types are settled.
+//! Fast mathematics on plain slices: what the op library calls when it has unpacked its tensors.
+//!
+//! Nothing here knows of tensors, dtypes at run time, or errors: functions take slices and sizes,
+//! write to slices that the caller provides, and panic when lengths disagree, which is a bug of the
+//! caller. The first argument of anything that can take long is a [`Parallel`], the number of threads
+//! it may use.
+//!
+//! Inner loops for `f32` and `f64` are compiled for several instruction sets and chosen at run time
+//! (see `simd`); half-precision types are computed in `f32`; other types use plain loops.
 
+#![expect(unsafe_code, reason = "SIMD kernels: target features and raw matrix views")]
+
+pub mod convert;
+pub mod gemm;
+pub mod parallel;
 pub mod random;
+mod real;
+pub mod simd;
+#[cfg(test)]
+mod testing;
+
+pub use parallel::Parallel;
+pub use real::{Real, Wide};

@@ -1,0 +1,118 @@
+//! Real element types and the precision they are computed in.
+//!
+//! [`Real`] is what tensors hold: `f16`, `bf16`, `f32` and `f64`. [`Wide`] is what loops compute in:
+//! `f32` and `f64`. Half-precision tensors are widened block by block, so that a kernel exists in two
+//! precisions only.
+
+use half::{bf16, f16};
+
+use crate::convert;
+use crate::simd::Isa;
+
+/// A real element type of a tensor.
+pub trait Real: Copy + Send + Sync + PartialOrd + PartialEq + std::fmt::Debug + 'static {
+    /// The type it is computed in.
+    type Wide: Wide;
+    /// Whether the type is computed in as it is.
+    const IS_WIDE: bool;
+
+    /// Converts to the wide type, exactly.
+    fn widen(self) -> Self::Wide;
+    /// Rounds to the nearest value of this type, ties to even.
+    fn narrow(wide: Self::Wide) -> Self;
+    /// Converts a slice to the wide type.
+    fn widen_slice(x: &[Self], out: &mut [Self::Wide]);
+    /// Rounds a slice of the wide type.
+    fn narrow_slice(x: &[Self::Wide], out: &mut [Self]);
+}
+
+/// A type that loops compute in.
+pub trait Wide: Real<Wide = Self> + num_traits::Float + num_traits::FloatConst + Default {
+    /// `self * b + c`, fused where the instruction set can.
+    fn fma<I: Isa>(self, b: Self, c: Self) -> Self;
+    /// Rounds a literal.
+    fn of(value: f64) -> Self;
+    /// The larger value, or NaN if either is one; as TensorFlow's reductions and `Maximum` do.
+    #[inline(always)]
+    fn nan_max(self, other: Self) -> Self {
+        if self > other || self.is_nan() { self } else { other }
+    }
+    /// The smaller value, or NaN if either is one.
+    #[inline(always)]
+    fn nan_min(self, other: Self) -> Self {
+        if self < other || self.is_nan() { self } else { other }
+    }
+}
+
+macro_rules! wide {
+    ($type:ty, $fma:ident) => {
+        impl Real for $type {
+            type Wide = Self;
+            const IS_WIDE: bool = true;
+
+            #[inline(always)]
+            fn widen(self) -> Self {
+                self
+            }
+
+            #[inline(always)]
+            fn narrow(wide: Self) -> Self {
+                wide
+            }
+
+            fn widen_slice(x: &[Self], out: &mut [Self]) {
+                out.copy_from_slice(x);
+            }
+
+            fn narrow_slice(x: &[Self], out: &mut [Self]) {
+                out.copy_from_slice(x);
+            }
+        }
+
+        impl Wide for $type {
+            #[inline(always)]
+            fn fma<I: Isa>(self, b: Self, c: Self) -> Self {
+                I::$fma(self, b, c)
+            }
+
+            #[inline(always)]
+            #[allow(clippy::cast_possible_truncation, reason = "rounding is the purpose")]
+            fn of(value: f64) -> Self {
+                value as $type
+            }
+        }
+    };
+}
+
+wide!(f32, fma32);
+wide!(f64, fma64);
+
+macro_rules! half {
+    ($type:ty, $widen:path, $narrow:path) => {
+        impl Real for $type {
+            type Wide = f32;
+            const IS_WIDE: bool = false;
+
+            #[inline]
+            fn widen(self) -> f32 {
+                self.to_f32()
+            }
+
+            #[inline]
+            fn narrow(wide: f32) -> Self {
+                Self::from_f32(wide)
+            }
+
+            fn widen_slice(x: &[Self], out: &mut [f32]) {
+                $widen(x, out);
+            }
+
+            fn narrow_slice(x: &[f32], out: &mut [Self]) {
+                $narrow(x, out);
+            }
+        }
+    };
+}
+
+half!(f16, convert::f16_to_f32, convert::f32_to_f16);
+half!(bf16, convert::bf16_to_f32, convert::f32_to_bf16);
