@@ -4,12 +4,13 @@
 //! are compiled once and checked once. Cheap steps come first.
 
 use crate::step::{self, Steps};
-use crate::{Result, test, tidy};
+use crate::{Result, codegen, test, tidy};
 
 pub(crate) fn run() -> Result {
     let mut steps = Steps::default();
     steps.run("rustfmt", || step::run(&mut step::cargo(["fmt", "--all", "--check"])))?;
     steps.run("tidy", tidy::run)?;
+    steps.run("codegen", codegen::check)?;
     steps.run("clippy", || {
         let arguments = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
         step::run(&mut step::cargo(arguments))

@@ -9,6 +9,7 @@
 )]
 
 mod ci;
+mod codegen;
 mod conformance;
 mod python;
 mod step;
@@ -31,6 +32,7 @@ Commands:
   test                  All tests: Rust, then conformance with the Python client
   conformance [ARGS]    Only the conformance tests; ARGS go to pytest
   differential [ARGS]   Compare ops with TensorFlow's on random cases; ARGS go to its command line
+  codegen [--check]     Rust code for the .proto files; --check only compares it
   tidy                  The rules of STYLE.md that a program can check
 
 Environment:
@@ -57,6 +59,8 @@ fn run(arguments: &[String]) -> Result {
         ("ci", []) => ci::run(),
         ("test", []) => test::run(),
         ("tidy", []) => tidy::run(),
+        ("codegen", []) => codegen::write(),
+        ("codegen", [flag]) if flag == "--check" => codegen::check(),
         ("conformance", _) => conformance::run(rest),
         ("differential", _) => conformance::differential(rest),
         ("help" | "--help" | "-h", _) => {
