@@ -24,6 +24,11 @@
 //! | Op | Reserves | Calls |
 //! |---|---|---|
 //! | `RandomUniform`, `RandomStandardNormal`, `TruncatedNormal`, `RandomUniformInt` | `reserve_outputs(values)` | [`fill`] with [`Uniform`], [`Normal`], [`TruncatedNormal`], [`UniformInt`] |
+//! | `RandomGamma` | `reserve_outputs(values)` | [`gamma`] |
+//! | `RandomPoisson`, `RandomPoissonV2` | `reserve_outputs(values)` | [`poisson`] |
+//! | `Multinomial` | `reserve_blocks(`[`multinomial_blocks`]`)` | [`multinomial`] |
+//! | `ParameterizedTruncatedNormal` | `reserve_blocks(`[`truncation_blocks`]`)` | [`truncated_normal_between`] |
+//! | `RandomShuffle` | `reserve_words(`[`shuffle_words`]`)` | [`shuffle`] |
 //!
 //! A stateless op of the first version starts from [`Philox::from_stateless_seed`];
 //! `StatelessRandomGetKeyCounter` returns that generator's key and counter, and an op of the second
@@ -34,17 +39,31 @@
 //! An op on a `Generator`'s variable reads the int64 vector `[counter low, counter high, key]`,
 //! and stores it back after skipping 256 blocks for each value of its output.
 
+mod between;
+mod binomial;
 mod bits;
+mod each;
 mod fill;
+mod gamma;
 mod guarded;
+mod multinomial;
 mod normal;
 mod philox;
+mod poisson;
+mod shuffle;
 mod uniform;
 
+pub use between::{Truncation, TruncationError, truncated_normal_between, truncation_blocks};
+pub use binomial::binomial;
+pub use each::Number;
 pub use fill::{Distribution, fill};
+pub use gamma::gamma;
 pub use guarded::{GuardedPhilox, entropy};
+pub use multinomial::{multinomial, multinomial_blocks};
 pub use normal::{Normal, TruncatedNormal};
 pub use philox::{Philox, Words};
+pub use poisson::poisson;
+pub use shuffle::{shuffle, shuffle_words};
 pub use uniform::{FullInt, Uniform, UniformInt};
 
 #[cfg(test)]
