@@ -717,7 +717,7 @@ pub mod eager_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Runs items in order and answers when all are done.
+        /// Runs items in order.
         pub async fn enqueue(
             &mut self,
             request: impl tonic::IntoRequest<super::EnqueueRequest>,
@@ -909,7 +909,7 @@ pub mod eager_service_server {
             tonic::Response<super::UpdateContextResponse>,
             tonic::Status,
         >;
-        /// Runs items in order and answers when all are done.
+        /// Runs items in order.
         async fn enqueue(
             &self,
             request: tonic::Request<super::EnqueueRequest>,
