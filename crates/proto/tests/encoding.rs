@@ -21,7 +21,7 @@ use tensorfleet_proto::tensorflow::{
 /// The message has these bytes, and these bytes are the message.
 fn check<M: Message + Default + PartialEq + Debug>(message: &M, encoded: &[u8]) {
     assert_eq!(message.encode_to_vec(), encoded);
-    assert_eq!(&M::decode(encoded).unwrap(), message);
+    assert_eq!(&M::decode(encoded).expect("hand-written bytes decode"), message);
 }
 
 fn shape(sizes: &[i64]) -> TensorShapeProto {
