@@ -5,6 +5,7 @@ use num_traits::Float;
 
 use super::each::{BLOCKS_PER_VALUE, Backwards, Number, fill_each};
 use super::philox::Philox;
+use crate::Parallel;
 
 /// The blocks between two values found by inversion: a mean of at most 10 and ten standard
 /// deviations.
@@ -13,6 +14,7 @@ const BLOCKS_PER_INVERSION: u64 = 42;
 /// Fills `out`, of shape `[samples, counts]`, with the numbers of successes among `counts` trials of
 /// the probabilities `probs`. Both slices have the same length: the caller broadcasts them.
 pub fn binomial<P: Number + Float, T: Number>(
+    parallel: Parallel,
     philox: Philox,
     counts: &[P],
     probs: &[P],
@@ -20,7 +22,9 @@ pub fn binomial<P: Number + Float, T: Number>(
 ) {
     let params: Vec<_> =
         counts.iter().zip(probs).map(|(&count, &prob)| Binomial::new(count, prob)).collect();
-    fill_each(&params, out, |binomial, number| T::from_f64(binomial.draw(philox, number)));
+    fill_each(parallel, &params, out, |binomial, number| {
+        T::from_f64(binomial.draw(philox, number))
+    });
 }
 
 /// How values of one count and probability are found.
@@ -158,7 +162,7 @@ mod tests {
         let counts = [0f32, 5.0, 40.0, 40.0, 100.0, 1000.0];
         let probs = [0.5f32, 0.3, 0.5, 0.9, 0.01, 0.7];
         let mut out = [0i32; 18];
-        binomial(Philox::from_stateless_seed([3, 4]), &counts, &probs, &mut out);
+        binomial(Parallel::SERIAL, Philox::from_stateless_seed([3, 4]), &counts, &probs, &mut out);
         assert_eq!(out, [0, 2, 24, 34, 2, 709, 0, 3, 22, 39, 1, 707, 0, 3, 19, 37, 0, 719]);
     }
 
@@ -167,7 +171,7 @@ mod tests {
         let special = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, 1e-320, 0.5, 3.0, 1e300];
         let counts: Vec<f64> = special.iter().flat_map(|&count| [count; 8]).collect();
         let mut out = [0f64; 64];
-        binomial(Philox::new(1, 2), &counts, &special.repeat(8), &mut out);
+        binomial(Parallel::SERIAL, Philox::new(1, 2), &counts, &special.repeat(8), &mut out);
         assert!(out[0].is_nan());
         assert_eq!(out[8 * 6 + 6], 3.0);
     }

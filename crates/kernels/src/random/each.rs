@@ -5,11 +5,10 @@
 //! second, whereas the output has the samples outermost.
 
 use half::{bf16, f16};
-use rayon::iter::{IndexedParallelIterator, ParallelIterator};
-use rayon::slice::ParallelSliceMut;
 
 use super::bits::{normal_pair_f64, unit_f64};
 use super::philox::Philox;
+use crate::Parallel;
 
 /// The blocks between two values.
 pub(super) const BLOCKS_PER_VALUE: u64 = 256;
@@ -47,6 +46,7 @@ number!(i32, i64, f32, f64; f16, bf16);
 
 /// Fills `out`, which has the shape `[samples, params]`, by `draw(param, number of the value)`.
 pub(super) fn fill_each<P: Sync, T: Send>(
+    parallel: Parallel,
     params: &[P],
     out: &mut [T],
     draw: impl Fn(&P, u64) -> T + Sync,
@@ -55,8 +55,8 @@ pub(super) fn fill_each<P: Sync, T: Send>(
         return;
     }
     let samples = out.len() / params.len();
-    out.par_chunks_mut(PER_TASK).enumerate().for_each(|(task, out)| {
-        for (position, out) in (task * PER_TASK..).zip(out) {
+    parallel.for_each(out, PER_TASK, |positions, out| {
+        for (position, out) in positions.zip(out) {
             let (sample, param) = (position / params.len(), position % params.len());
             *out = draw(&params[param], (param * samples + sample) as u64);
         }

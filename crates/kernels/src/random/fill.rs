@@ -1,9 +1,8 @@
 //! Filling a slice from a distribution, serially or by ranges, with the same numbers.
 
-use rayon::iter::{IndexedParallelIterator, ParallelIterator};
-use rayon::slice::ParallelSliceMut;
-
 use super::philox::{BATCH, Philox, Words};
+use crate::parallel::{Parallel, rows_mut};
+use crate::simd::dispatch;
 
 /// A distribution whose values come in groups, each group from its own place in the stream.
 pub trait Distribution: Sync {
@@ -24,39 +23,44 @@ pub trait Distribution: Sync {
     fn fill(&self, philox: Philox, out: &mut [Self::Value]);
 }
 
-/// Fills `out` with draws from `distribution`.
-///
-/// Large slices are split over the current rayon pool; the values do not depend on the split.
-pub fn fill<D: Distribution>(distribution: &D, philox: Philox, out: &mut [D::Value]) {
-    let task = D::PER_TASK / D::GROUP * D::GROUP;
-    if out.len() < 2 * task {
-        return distribution.fill(philox, out);
-    }
-    let blocks_per_task = (task / D::GROUP) as u64 * D::BLOCKS_PER_GROUP;
-    out.par_chunks_mut(task).enumerate().for_each(|(index, out)| {
-        distribution.fill(philox.skipped(index as u64 * blocks_per_task), out);
+/// Fills `out` with draws from `distribution`. The values do not depend on `parallel`.
+pub fn fill<D: Distribution>(
+    parallel: Parallel,
+    distribution: &D,
+    philox: Philox,
+    out: &mut [D::Value],
+) {
+    let groups = out.len() / D::GROUP;
+    let (whole, rest) = out.split_at_mut(groups * D::GROUP);
+    let at = |group: usize| philox.skipped((group as u64).wrapping_mul(D::BLOCKS_PER_GROUP));
+    parallel.for_each(rows_mut(whole, groups), D::PER_TASK / D::GROUP, |range, groups| {
+        distribution.fill(at(range.start), groups.data);
     });
+    distribution.fill(at(groups), rest);
 }
 
-/// The serial fill of a distribution that makes a group of exactly one block.
-#[inline]
-pub(super) fn fill_from_blocks<T: Copy, const GROUP: usize>(
-    mut philox: Philox,
-    out: &mut [T],
-    group: impl Fn([u32; 4]) -> [T; GROUP],
-) {
-    let (groups, rest) = out.as_chunks_mut::<GROUP>();
-    let (batches, groups) = groups.as_chunks_mut::<BATCH>();
-    for batch in batches {
-        for (out, block) in batch.iter_mut().zip(philox.next_batch()) {
-            *out = group(block);
+dispatch! {
+    /// The serial fill of a distribution that makes a group of exactly one block.
+    pub(super) fn fill_from_blocks[
+        I,
+        T: Copy,
+        const GROUP: usize,
+        F: Fn([u32; 4]) -> [T; GROUP]
+    ](philox: Philox, out: &mut [T], group: F) {
+        let mut philox = philox;
+        let (groups, rest) = out.as_chunks_mut::<GROUP>();
+        let (batches, groups) = groups.as_chunks_mut::<BATCH>();
+        for batch in batches {
+            for (out, block) in batch.iter_mut().zip(philox.next_batch()) {
+                *out = group(block);
+            }
         }
-    }
-    for out in groups {
-        *out = group(philox.next_block());
-    }
-    if !rest.is_empty() {
-        rest.copy_from_slice(&group(philox.next_block())[..rest.len()]);
+        for out in groups {
+            *out = group(philox.next_block());
+        }
+        if !rest.is_empty() {
+            rest.copy_from_slice(&group(philox.next_block())[..rest.len()]);
+        }
     }
 }
 

@@ -2,11 +2,12 @@
 
 use super::each::{BLOCKS_PER_VALUE, Backwards, Number, fill_each};
 use super::philox::Philox;
+use crate::Parallel;
 
 /// Fills `out`, of shape `[samples, alphas]`, with gamma values of the shapes `alphas` and rate 1.
-pub fn gamma<T: Number>(philox: Philox, alphas: &[T], out: &mut [T]) {
+pub fn gamma<T: Number>(parallel: Parallel, philox: Philox, alphas: &[T], out: &mut [T]) {
     let params: Vec<Gamma> = alphas.iter().map(|alpha| Gamma::new(alpha.to_f64())).collect();
-    fill_each(&params, out, |gamma, number| {
+    fill_each(parallel, &params, out, |gamma, number| {
         T::from_f64(gamma.draw(philox.skipped(number.wrapping_mul(BLOCKS_PER_VALUE))))
     });
 }
@@ -63,7 +64,7 @@ mod tests {
     #[test]
     fn golden() {
         let mut out = [0f32; 9];
-        gamma(Philox::new(11, 22), &[0.5, 1.0, 3.0], &mut out);
+        gamma(Parallel::SERIAL, Philox::new(11, 22), &[0.5, 1.0, 3.0], &mut out);
         let want = [
             0.3472656,
             0.035472773,
@@ -83,7 +84,7 @@ mod tests {
     #[test]
     fn shapes_without_a_distribution_end() {
         let mut out = [0f64; 4];
-        gamma(Philox::new(1, 2), &[-1.0, 0.0, f64::NAN, f64::INFINITY], &mut out);
+        gamma(Parallel::SERIAL, Philox::new(1, 2), &[-1.0, 0.0, f64::NAN, f64::INFINITY], &mut out);
         assert!(out[0].is_nan() && out[2].is_nan());
         assert_eq!((out[1], out[3]), (0.0, f64::INFINITY));
     }

@@ -9,6 +9,7 @@ use std::fmt::Debug;
 use half::{bf16, f16};
 
 use super::*;
+use crate::Parallel;
 
 trait Bits: Copy + Default + PartialEq + Debug {
     fn bits(self) -> u64;
@@ -28,7 +29,7 @@ fn check<D: Distribution<Value: Bits>>(distribution: &D, ulps: u64, want: [u64; 
     let generator = GuardedPhilox::new(87_654_321, -7);
     let mut got = [D::Value::default(); 7];
     generator.reserve_outputs(7);
-    fill(distribution, generator.reserve_outputs(7), &mut got);
+    fill(Parallel::SERIAL, distribution, generator.reserve_outputs(7), &mut got);
     for (got, want) in got.iter().zip(want) {
         let difference = got.bits().abs_diff(want);
         assert!(difference <= ulps, "{got:?} is {:#x}, not {want:#x}", got.bits());
@@ -41,7 +42,7 @@ fn check_split<D: Distribution<Value: Bits>>(distribution: &D) {
     let size = 3 * D::PER_TASK + 5;
     let (mut split, mut serial) =
         (vec![D::Value::default(); size], vec![D::Value::default(); size]);
-    fill(distribution, philox, &mut split);
+    fill(Parallel::new(3), distribution, philox, &mut split);
     distribution.fill(philox, &mut serial);
     assert!(split == serial);
 }
@@ -154,11 +155,11 @@ fn full_integers_are_the_words_of_the_stream() {
     let philox = Philox::from_stateless_seed([1, 2]);
     let mut words = philox.words();
     let mut long = [0u64; 3];
-    fill(&FullInt::<u64>::new(), philox, &mut long);
+    fill(Parallel::SERIAL, &FullInt::<u64>::new(), philox, &mut long);
     assert_eq!(long, std::array::from_fn(|_| words.next_u64()));
     let (mut signed, mut unsigned) = ([0i32; 5], [0u32; 5]);
-    fill(&FullInt::<i32>::new(), philox, &mut signed);
-    fill(&FullInt::<u32>::new(), philox, &mut unsigned);
+    fill(Parallel::SERIAL, &FullInt::<i32>::new(), philox, &mut signed);
+    fill(Parallel::SERIAL, &FullInt::<u32>::new(), philox, &mut unsigned);
     let mut words = philox.words();
     assert_eq!(unsigned, std::array::from_fn(|_| words.next_u32()));
     assert_eq!(unsigned.map(|word| word as i32), signed);

@@ -12,12 +12,13 @@
 //! in each run:
 //!
 //! ```
+//! use tensorfleet_kernels::Parallel;
 //! use tensorfleet_kernels::random::{GuardedPhilox, TruncatedNormal, fill};
 //!
 //! let generator = GuardedPhilox::new(87654321, 1); // attributes `seed` and `seed2`
 //! let mut out = [0f32; 6];
 //! let philox = generator.reserve_outputs(out.len() as u64);
-//! fill(&TruncatedNormal::<f32>::new(), philox, &mut out);
+//! fill(Parallel::all(), &TruncatedNormal::<f32>::new(), philox, &mut out);
 //! assert!(out.iter().all(|value| value.abs() < 2.0));
 //! ```
 //!

@@ -55,7 +55,7 @@ macro_rules! normal {
             const PER_TASK: usize = PER_TASK;
 
             fn fill(&self, philox: Philox, out: &mut [$value]) {
-                fill_from_blocks::<$value, $group>(philox, out, |block| {
+                fill_from_blocks::<$value, $group, _>(philox, out, |block| {
                     let mut values = [<$value>::default(); $group];
                     let pairs = values.chunks_exact_mut(2);
                     for (pair, words) in pairs.zip(block.as_chunks::<$words>().0) {

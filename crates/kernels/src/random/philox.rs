@@ -91,20 +91,21 @@ impl Philox {
         state
     }
 
-    /// The next [`BATCH`] blocks, word by word in lanes so that the rounds become vector code.
-    #[inline]
+    /// The next [`BATCH`] blocks, made word by word in lanes so that the rounds become vector code.
+    #[inline(always)]
     pub(super) fn next_batch(&mut self) -> [[u32; 4]; BATCH] {
-        let mut lanes = [[0u32; BATCH]; 4];
-        for lane in 0..BATCH {
-            let counter = self.counter.wrapping_add(lane as u128);
-            for (word, lanes) in lanes.iter_mut().enumerate() {
-                lanes[lane] = (counter >> (32 * word)) as u32;
-            }
+        let low = self.counter as u32;
+        if low > u32::MAX - BATCH as u32 {
+            // The lanes would differ in more than their lowest word.
+            return std::array::from_fn(|_| self.next_block());
         }
+        let mut a: [u32; BATCH] = std::array::from_fn(|lane| low + lane as u32);
+        let mut b = [(self.counter >> 32) as u32; BATCH];
+        let mut c = [(self.counter >> 64) as u32; BATCH];
+        let mut d = [(self.counter >> 96) as u32; BATCH];
         self.counter = self.counter.wrapping_add(BATCH as u128);
         let mut key = self.key;
         for _ in 0..ROUNDS {
-            let [a, b, c, d] = &mut lanes;
             for lane in 0..BATCH {
                 let first = u64::from(MULTIPLIER[0]) * u64::from(a[lane]);
                 let second = u64::from(MULTIPLIER[1]) * u64::from(c[lane]);
@@ -115,7 +116,7 @@ impl Philox {
             }
             key = [key[0].wrapping_add(KEY_STEP[0]), key[1].wrapping_add(KEY_STEP[1])];
         }
-        std::array::from_fn(|lane| std::array::from_fn(|word| lanes[word][lane]))
+        std::array::from_fn(|lane| [a[lane], b[lane], c[lane], d[lane]])
     }
 
     /// The words of the stream one by one.

@@ -3,15 +3,21 @@
 
 use super::each::{BLOCKS_PER_VALUE, Backwards, Number, fill_each};
 use super::philox::Philox;
+use crate::Parallel;
 
 /// Rejections after which a value is taken as it is. TensorFlow goes on for ever when no value fits
 /// the output's type.
 const ATTEMPTS: usize = 1000;
 
 /// Fills `out`, of shape `[samples, rates]`, with Poisson values of the given rates.
-pub fn poisson<R: Number, T: Number>(philox: Philox, rates: &[R], out: &mut [T]) {
+pub fn poisson<R: Number, T: Number>(
+    parallel: Parallel,
+    philox: Philox,
+    rates: &[R],
+    out: &mut [T],
+) {
     let params: Vec<_> = rates.iter().map(|rate| Poisson::new(rate.to_f64())).collect();
-    fill_each(&params, out, |poisson, number| {
+    fill_each(parallel, &params, out, |poisson, number| {
         let philox = philox.skipped(number.wrapping_mul(BLOCKS_PER_VALUE));
         T::from_f64(poisson.draw(philox, T::HIGHEST))
     });
@@ -116,7 +122,7 @@ mod tests {
     #[test]
     fn golden() {
         let mut out = [0i64; 16];
-        poisson(Philox::new(11, 22), &[0.5, 9.5, 10.0, 1000.0], &mut out);
+        poisson(Parallel::SERIAL, Philox::new(11, 22), &[0.5, 9.5, 10.0, 1000.0], &mut out);
         assert_eq!(out, [0, 8, 7, 996, 0, 8, 7, 996, 0, 7, 11, 939, 0, 12, 8, 1001]);
     }
 
@@ -132,11 +138,16 @@ mod tests {
     #[test]
     fn rates_without_a_distribution_end() {
         let mut out = [0f32; 4];
-        poisson(Philox::new(1, 2), &[f64::NAN, f64::INFINITY, -1.0, 1e300], &mut out);
+        poisson(
+            Parallel::SERIAL,
+            Philox::new(1, 2),
+            &[f64::NAN, f64::INFINITY, -1.0, 1e300],
+            &mut out,
+        );
         assert!(out[0].is_nan());
         assert_eq!(out[1..3], [f32::INFINITY, 0.0]);
         let mut out = [0i32; 1];
-        poisson(Philox::new(1, 2), &[1e15], &mut out);
+        poisson(Parallel::SERIAL, Philox::new(1, 2), &[1e15], &mut out);
         assert_eq!(out, [i32::MAX]);
     }
 }

@@ -78,7 +78,7 @@ macro_rules! from_blocks {
             const PER_TASK: usize = PER_TASK;
 
             fn fill(&$self, philox: Philox, out: &mut [$value]) {
-                fill_from_blocks::<$value, $group>(philox, out, |$block| $values);
+                fill_from_blocks::<$value, $group, _>(philox, out, |$block| $values);
             }
         }
     };
