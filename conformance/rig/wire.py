@@ -1,0 +1,157 @@
+"""TensorFlow's master and worker services at the level of messages.
+
+The Python package ships the messages that these are made of, but not these. Their fields are
+listed here, as in `.proto` files, and turned into classes when the module is loaded.
+"""
+
+import grpc
+import pytest
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from tensorflow.core.framework import (  # noqa: F401  They fill the descriptor pool.
+    cost_graph_pb2,
+    device_attributes_pb2,
+    graph_pb2,
+    step_stats_pb2,
+    tensor_pb2,
+)
+from tensorflow.core.protobuf import (  # noqa: F401
+    config_pb2,
+    named_tensor_pb2,
+    tensorflow_server_pb2,
+)
+
+_FIELDS = """
+CreateSessionRequest: graph_def=1 GraphDef, config=2 ConfigProto, target=3 string
+CreateSessionResponse: session_handle=1 string, graph_version=2 int64
+ExtendSessionRequest: session_handle=1 string, graph_def=2 GraphDef, current_graph_version=3 int64
+ExtendSessionResponse: new_graph_version=4 int64
+RunStepRequest: session_handle=1 string, feed=2 NamedTensorProto*, fetch=3 string*,\
+ target=4 string*, options=5 RunOptions, partial_run_handle=6 string,\
+ store_errors_in_response_body=7 bool, request_id=8 int64
+RunStepResponse: tensor=1 NamedTensorProto*, metadata=2 RunMetadata, status_code=3 int32,\
+ status_error_message=4 string
+PartialRunSetupRequest: session_handle=1 string, feed=2 string*, fetch=3 string*,\
+ target=4 string*, request_id=5 int64
+PartialRunSetupResponse: partial_run_handle=1 string
+CloseSessionRequest: session_handle=1 string
+CloseSessionResponse:
+ResetRequest: container=1 string*, device_filters=2 string*
+ResetResponse:
+ListDevicesRequest: session_handle=1 string
+ListDevicesResponse: local_device=1 DeviceAttributes*, remote_device=2 DeviceAttributes*
+MakeCallableRequest: session_handle=1 string, options=2 CallableOptions, request_id=3 int64
+MakeCallableResponse: handle=1 int64
+RunCallableRequest: session_handle=1 string, handle=2 int64, feed=3 TensorProto*,\
+ request_id=4 int64
+RunCallableResponse: fetch=1 TensorProto*, metadata=2 RunMetadata
+ReleaseCallableRequest: session_handle=1 string, handle=2 int64
+ReleaseCallableResponse:
+GetStatusRequest:
+GetStatusResponse: device_attributes=1 DeviceAttributes*
+CreateWorkerSessionRequest: session_handle=1 string, server_def=2 ServerDef,\
+ isolate_session_state=3 bool, cluster_device_attributes=4 DeviceAttributes*,\
+ master_task=5 string, master_incarnation=6 int64
+CreateWorkerSessionResponse:
+DeleteWorkerSessionRequest: session_handle=1 string
+DeleteWorkerSessionResponse:
+RegisterGraphRequest: session_handle=1 string, create_worker_session_called=6 bool,\
+ graph_def=2 GraphDef, has_control_flow=3 bool, graph_options=4 GraphOptions,\
+ collective_graph_key=7 int64, config_proto=8 ConfigProto
+RegisterGraphResponse: graph_handle=1 string
+DeregisterGraphRequest: session_handle=2 string, create_worker_session_called=3 bool,\
+ graph_handle=1 string
+DeregisterGraphResponse:
+CleanupAllRequest: container=1 string*
+CleanupAllResponse:
+ExecutorOpts: record_costs=1 bool, record_timeline=3 bool, record_partition_graphs=4 bool,\
+ report_tensor_allocations_upon_oom=5 bool
+RunGraphRequest: session_handle=8 string, create_worker_session_called=10 bool,\
+ graph_handle=1 string, step_id=2 int64, exec_opts=5 ExecutorOpts, send=3 NamedTensorProto*,\
+ recv_key=4 string*, is_partial=6 bool, is_last_partial_run=7 bool,\
+ store_errors_in_response_body=9 bool, request_id=11 int64
+RunGraphResponse: recv=1 NamedTensorProto*, step_stats=2 StepStats, cost_graph=3 CostGraphDef,\
+ partition_graph=4 GraphDef*, status_code=5 int32, status_error_message=6 string
+CleanupGraphRequest: step_id=1 int64
+CleanupGraphResponse:
+RecvTensorRequest: step_id=1 int64, rendezvous_key=2 string, dma_ok=3 bool, request_id=7 int64
+RecvTensorResponse: tensor=1 TensorProto, is_dead=2 bool, send_start_micros=3 int64,\
+ require_ack=5 bool
+LoggingRequest: enable_rpc_logging=1 bool, clear=2 bool, fetch_step_id=3 int64*,\
+ disable_rpc_logging=4 bool
+LoggingResponse:
+"""
+
+_SCALARS = {"string": 9, "int64": 3, "int32": 5, "bool": 8}
+_MESSAGE = 11
+
+
+def _load():
+    # A package of our own: the names in TensorFlow's belong to TensorFlow.
+    package = "tensorfleet.conformance"
+    known = [graph_pb2, config_pb2, named_tensor_pb2, device_attributes_pb2, step_stats_pb2]
+    known += [cost_graph_pb2, tensor_pb2, tensorflow_server_pb2]
+    file = descriptor_pb2.FileDescriptorProto(
+        name="tensorfleet/conformance/wire.proto",
+        package=package,
+        syntax="proto3",
+        dependency=[module.DESCRIPTOR.name for module in known],
+    )
+    own = [line.split(":")[0] for line in _FIELDS.strip().split("\n")]
+    for line in _FIELDS.strip().split("\n"):
+        name, _, fields = line.partition(":")
+        message = file.message_type.add(name=name)
+        for field in filter(None, fields.strip().split(", ")):
+            field, _, kind = field.strip().partition(" ")
+            field, _, number = field.partition("=")
+            kind, repeated = kind.removesuffix("*"), kind.endswith("*")
+            added = message.field.add(name=field, number=int(number), label=3 if repeated else 1)
+            added.type = _SCALARS.get(kind, _MESSAGE)
+            if kind not in _SCALARS:
+                added.type_name = f".{package}.{kind}" if kind in own else f".tensorflow.{kind}"
+    pool = descriptor_pool.Default()
+    pool.AddSerializedFile(file.SerializeToString())
+    find = pool.FindMessageTypeByName
+    return {name: message_factory.GetMessageClass(find(f"{package}.{name}")) for name in own}
+
+
+MESSAGES = _load()
+
+
+class Service:
+    """One of a server's services, called message by message."""
+
+    def __init__(self, target, name):
+        self.channel = grpc.insecure_channel(target.removeprefix("grpc://"))
+        self.name = name
+
+    def start(self, method, timeout=60, **fields):
+        """Starts a call and returns its future."""
+        request = MESSAGES[f"{method}Request"](**fields)
+        stub = self.channel.unary_unary(
+            f"/tensorflow.{self.name}/{method}",
+            request_serializer=type(request).SerializeToString,
+            response_deserializer=MESSAGES[f"{method}Response"].FromString,
+        )
+        return stub.future(request, timeout=timeout)
+
+    def call(self, method, **fields):
+        """Makes a call and returns its answer."""
+        return self.start(method, **fields).result()
+
+    def fails(self, code, method, message="", **fields):
+        """Makes a call that must fail with a code and with words in its message."""
+        with pytest.raises(grpc.RpcError) as raised:
+            self.call(method, **fields)
+        assert (raised.value.code(), raised.value.details()) == (code, _Containing(message))
+
+    def close(self):
+        self.channel.close()
+
+
+class _Containing(str):
+    """Equals every text that contains it, so that a failed comparison shows both."""
+
+    def __eq__(self, other):
+        return str(self) in other
+
+    __hash__ = str.__hash__
