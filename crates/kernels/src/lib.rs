@@ -12,6 +12,7 @@
 
 pub mod convert;
 pub mod gemm;
+pub mod hash;
 pub mod parallel;
 pub mod random;
 mod real;
