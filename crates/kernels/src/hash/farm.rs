@@ -49,7 +49,7 @@ fn up_to_16(data: &[u8]) -> Word {
             let byte = |at: usize| u32::from(data[at]);
             let y = byte(0) + (byte(len / 2) << 8);
             let z = len as u32 + (byte(len - 1) << 2);
-            mix(Wrapping(y.into()) * K2 ^ Wrapping(z.into()) * K0) * K2
+            mix((Wrapping(y.into()) * K2) ^ (Wrapping(z.into()) * K0)) * K2
         }
         0 => K2,
     }

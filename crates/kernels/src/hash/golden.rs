@@ -44,7 +44,7 @@ fn strings_of_every_length_class() {
 fn crossed_fingerprints() {
     let cross = |strings: &[&str]| {
         let hashes = strings.iter().map(|string| fingerprint64(string.as_bytes()));
-        bucket(hashes.fold(0xDECA_FCAF_FE, fingerprint_cat64), BUCKETS)
+        bucket(hashes.fold(0xDE_CAFC_AFFE, fingerprint_cat64), BUCKETS)
     };
     assert_eq!(cross(&["a", "c"]), 1265624096873407566);
     assert_eq!(cross(&["b", "c"]), 2725843207563437254);

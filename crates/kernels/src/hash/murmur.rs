@@ -3,7 +3,7 @@
 use super::{short_word, word64};
 
 const MULTIPLIER: u64 = 0xc6a4_a793_5bd1_e995;
-const SEED: u64 = 0xDECA_FCAF_FE;
+const SEED: u64 = 0xDE_CAFC_AFFE;
 const SHIFT: u32 = 47;
 
 /// The hash of `data` with TensorFlow's standard seed.
