@@ -1,1 +1,1 @@
-//!
+//! Checkpoints in the format of TensorFlow.

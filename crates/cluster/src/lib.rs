@@ -1,1 +1,1 @@
-//!
+//! The master and the worker of a task.

@@ -1,1 +1,29 @@
+//! What an op author sees: ops, kernels, the registry, resources, variables and the rendezvous.
 //!
+//! This crate knows no op, no executor and no network.
+
+mod attrs;
+mod control_flow;
+mod device;
+mod kernel;
+mod op;
+mod registry;
+mod rendezvous;
+mod resources;
+mod step;
+mod value;
+mod variable;
+
+pub use attrs::Attrs;
+pub use control_flow::ControlFlow;
+pub use device::DeviceName;
+pub use kernel::{AsyncContext, AsyncKernel, Kernel, KernelContext, Outcome, Started};
+pub use op::{Implementation, KernelDef, Op, control_flow, cpu, cpu_async};
+pub use registry::Registry;
+pub use rendezvous::{
+    BoxFuture, Delivery, FrameIteration, Parcel, ParsedKey, Rendezvous, key_in_frame, key_prefix,
+};
+pub use resources::{Resource, Resources, anonymous_handle};
+pub use step::{Function, FunctionRunner, StepContext, StepId};
+pub use value::{Value, Values};
+pub use variable::Variable;

@@ -1,1 +1,16 @@
-//!
+//! Graphs: nodes, edges, attributes, functions, and the signatures that give them types.
+
+mod attr;
+mod function;
+mod graph;
+mod node;
+mod op_def;
+pub mod op_def_text;
+mod validate;
+pub mod wire;
+
+pub use attr::{AttrList, AttrMap, AttrValue, Func};
+pub use function::{FunctionDef, FunctionLibrary};
+pub use graph::{Graph, OpLookup, find_def, signature};
+pub use node::{Node, NodeDef, NodeId, Output, Signature, parse_tensor_name};
+pub use op_def::{ArgDef, AttrDef, OpDef, ValueType};

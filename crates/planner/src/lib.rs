@@ -1,1 +1,1 @@
-//!
+//! Prune, place, optimise and partition: pure functions over graphs.

@@ -1,1 +1,1 @@
-//!
+//! The gRPC services and clients.

@@ -1,1 +1,1 @@
-//!
+//! Runs graphs: the executor, the local rendezvous, functions.

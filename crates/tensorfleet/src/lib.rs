@@ -1,1 +1,1 @@
-//!
+//! TensorFlow clusters in Rust.

@@ -1,1 +1,7 @@
-//!
+//! Fixtures for tests: running single ops, and replaying values recorded from TensorFlow.
+
+mod golden;
+mod op;
+
+pub use golden::check_golden;
+pub use op::{OpRun, step_context};

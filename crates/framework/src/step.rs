@@ -1,0 +1,61 @@
+//! A step: one run of a graph, and what its kernels share.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tensorfleet_graph::Func;
+use tensorfleet_tensor::{Result, Tensor, invalid_argument};
+
+use crate::{BoxFuture, Rendezvous, Resource, Resources};
+
+/// Names a step, over all tasks of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct StepId(pub i64);
+
+/// What the kernels of one step on one device share.
+#[derive(Debug)]
+pub struct StepContext {
+    pub id: StepId,
+    /// The full name of the device.
+    pub device: Arc<str>,
+    /// What outlives the step.
+    pub resources: Arc<Resources>,
+    /// What ends with the step: tensor arrays, stacks. Shared by all partitions of the task.
+    pub step_resources: Arc<Resources>,
+    pub rendezvous: Arc<dyn Rendezvous>,
+    pub functions: Arc<dyn FunctionRunner>,
+    /// How many threads one kernel may use.
+    pub parallelism: usize,
+}
+
+impl StepContext {
+    /// Finds the resource that a scalar handle tensor names, among the device's and the step's.
+    pub fn resource<R: Resource>(&self, handle: &Tensor) -> Result<Arc<R>> {
+        let [handle] = handle.resources()? else {
+            return Err(invalid_argument!(
+                "expected one resource handle, got shape {}",
+                handle.shape()
+            ));
+        };
+        if handle.container == self.step_resources.default_container() {
+            self.step_resources.get(handle)
+        } else {
+            self.resources.get(handle)
+        }
+    }
+}
+
+/// Finds functions of the graph's library and makes them runnable.
+pub trait FunctionRunner: fmt::Debug + Send + Sync {
+    /// Prepares a function with values for its attributes. Repeated calls are cheap.
+    fn instantiate(&self, function: &Func) -> Result<Arc<dyn Function>>;
+}
+
+/// A function ready to run on the caller's device.
+pub trait Function: fmt::Debug + Send + Sync {
+    /// The number of results.
+    fn num_outputs(&self) -> usize;
+
+    /// Runs the body as part of `step`.
+    fn call(&self, step: &Arc<StepContext>, args: Vec<Tensor>) -> BoxFuture<Result<Vec<Tensor>>>;
+}

@@ -1,0 +1,164 @@
+//! Variables: named tensors that outlive a step. Reference and resource variables are the same.
+//!
+//! Reading shares the tensor's storage. Updating writes in place when nobody else holds it and
+//! copies it otherwise, so a reader never sees half an update.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use tensorfleet_tensor::{DType, Result, Tensor, failed_precondition, invalid_argument};
+
+use crate::Resource;
+
+/// A mutable tensor.
+#[derive(Debug)]
+pub struct Variable {
+    name: String,
+    dtype: DType,
+    value: Mutex<Option<Tensor>>,
+}
+
+impl Resource for Variable {
+    const TYPE_NAME: &'static str = "N10tensorflow3VarE";
+}
+
+impl Variable {
+    /// Makes a variable without a value.
+    pub fn new(name: impl Into<String>, dtype: DType) -> Variable {
+        Variable { name: name.into(), dtype, value: Mutex::new(None) }
+    }
+
+    /// The name by which errors speak of the variable.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// A panic while the lock was held left the tensor itself whole, so the poison is ignored.
+    fn lock(&self) -> MutexGuard<'_, Option<Tensor>> {
+        self.value.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Whether the variable has a value.
+    pub fn is_initialized(&self) -> bool {
+        self.lock().is_some()
+    }
+
+    /// The value, if there is one.
+    pub fn get(&self) -> Option<Tensor> {
+        self.lock().clone()
+    }
+
+    /// The value; an error that names the variable if there is none.
+    pub fn read(&self) -> Result<Tensor> {
+        self.get().ok_or_else(|| self.uninitialized())
+    }
+
+    fn uninitialized(&self) -> tensorfleet_tensor::Error {
+        failed_precondition!("Attempting to use uninitialized value {}", self.name)
+    }
+
+    /// Replaces the value.
+    pub fn assign(&self, value: Tensor) -> Result<()> {
+        if value.dtype() != self.dtype {
+            return Err(invalid_argument!(
+                "Trying to assign variable {} of type {} a value of type {}",
+                self.name,
+                self.dtype,
+                value.dtype()
+            ));
+        }
+        *self.lock() = Some(value);
+        Ok(())
+    }
+
+    /// Removes the value.
+    pub fn clear(&self) {
+        *self.lock() = None;
+    }
+
+    /// Changes the slot of the value under the variable's lock: it may be empty before and after.
+    pub fn update_slot<R>(
+        &self,
+        update: impl FnOnce(&mut Option<Tensor>) -> Result<R>,
+    ) -> Result<R> {
+        update(&mut self.lock())
+    }
+
+    /// Changes the value under the variable's lock.
+    pub fn update<R>(&self, update: impl FnOnce(&mut Tensor) -> Result<R>) -> Result<R> {
+        match &mut *self.lock() {
+            Some(value) => update(value),
+            None => Err(self.uninitialized()),
+        }
+    }
+
+    /// Changes the values of several variables under all their locks.
+    ///
+    /// Locks are taken in one global order, so that two steps that update the same variables in
+    /// different orders cannot wait for each other.
+    pub fn update_all<const N: usize, R>(
+        variables: [&Arc<Variable>; N],
+        update: impl FnOnce([&mut Tensor; N]) -> Result<R>,
+    ) -> Result<R> {
+        let mut order: [usize; N] = std::array::from_fn(|i| i);
+        order.sort_by_key(|&i| Arc::as_ptr(variables[i]));
+        if order.windows(2).any(|pair| Arc::ptr_eq(variables[pair[0]], variables[pair[1]])) {
+            return Err(invalid_argument!(
+                "the same variable {} was given for two inputs of one update",
+                variables[order[0]].name
+            ));
+        }
+        let mut guards: [Option<MutexGuard<'_, Option<Tensor>>>; N] = [const { None }; N];
+        for i in order {
+            guards[i] = Some(variables[i].lock());
+        }
+        let mut guards = guards.map(|guard| guard.expect("each was locked"));
+        if let Some(empty) = guards.iter().position(|guard| guard.is_none()) {
+            return Err(variables[empty].uninitialized());
+        }
+        update(guards.each_mut().map(|guard| guard.as_mut().expect("none is empty")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variable(value: f32) -> Arc<Variable> {
+        let variable = Variable::new("v", DType::Float);
+        variable.assign(Tensor::vector(&[value; 8]).unwrap()).unwrap();
+        Arc::new(variable)
+    }
+
+    #[test]
+    fn a_snapshot_does_not_see_later_updates() {
+        let v = variable(1.0);
+        let before = v.read().unwrap();
+        v.update(|t| Ok(t.values_mut::<f32>()?.fill(2.0))).unwrap();
+        assert_eq!(before.values::<f32>().unwrap()[0], 1.0);
+        assert_eq!(v.read().unwrap().values::<f32>().unwrap()[0], 2.0);
+    }
+
+    #[test]
+    fn updating_the_same_variable_twice_at_once_is_an_error() {
+        let v = variable(1.0);
+        assert!(Variable::update_all([&v, &v], |_| Ok(())).is_err());
+        let w = variable(2.0);
+        Variable::update_all([&w, &v], |[w, v]| {
+            v.values_mut::<f32>()?[0] = w.values::<f32>()?[0];
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(v.read().unwrap().values::<f32>().unwrap()[..2], [2.0, 1.0]);
+    }
+
+    #[test]
+    fn reading_nothing_is_a_failed_precondition() {
+        let error = Variable::new("w", DType::Float).read().unwrap_err();
+        assert_eq!(error.message(), "Attempting to use uninitialized value w");
+    }
+}

@@ -1,0 +1,130 @@
+//! Attribute values of nodes and functions.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use bytes::Bytes;
+use tensorfleet_tensor::{DType, PartialShape, Tensor};
+
+/// The attributes of a node, by name.
+pub type AttrMap = BTreeMap<String, AttrValue>;
+
+/// The value of one attribute.
+#[derive(Clone, Debug)]
+pub enum AttrValue {
+    String(Bytes),
+    Int(i64),
+    Float(f32),
+    Bool(bool),
+    Type(DType),
+    Shape(PartialShape),
+    Tensor(Tensor),
+    Func(Func),
+    /// The name of a function's attribute that stands for the value inside its body.
+    Placeholder(String),
+    List(AttrList),
+    /// No value, or one that we do not understand: an error only for who asks for it.
+    Unset,
+}
+
+/// A homogeneous list. An empty list does not say of what.
+#[derive(Clone, Debug)]
+pub enum AttrList {
+    Empty,
+    Strings(Vec<Bytes>),
+    Ints(Vec<i64>),
+    Floats(Vec<f32>),
+    Bools(Vec<bool>),
+    Types(Vec<DType>),
+    Shapes(Vec<PartialShape>),
+    Tensors(Vec<Tensor>),
+    Funcs(Vec<Func>),
+}
+
+/// A function's name with values for its attributes.
+#[derive(Clone, Debug, Default)]
+pub struct Func {
+    pub name: String,
+    pub attrs: AttrMap,
+}
+
+impl AttrList {
+    /// The number of values.
+    pub fn len(&self) -> usize {
+        match self {
+            AttrList::Empty => 0,
+            AttrList::Strings(v) => v.len(),
+            AttrList::Ints(v) => v.len(),
+            AttrList::Floats(v) => v.len(),
+            AttrList::Bools(v) => v.len(),
+            AttrList::Types(v) => v.len(),
+            AttrList::Shapes(v) => v.len(),
+            AttrList::Tensors(v) => v.len(),
+            AttrList::Funcs(v) => v.len(),
+        }
+    }
+
+    /// Whether there are no values.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl AttrValue {
+    /// Whether two values are the same. Tensors and functions compare by their printed form, which
+    /// is exact for what stands in defaults and in the small constants of a graph.
+    pub fn same(&self, other: &AttrValue) -> bool {
+        match (self, other) {
+            (AttrValue::Tensor(a), AttrValue::Tensor(b)) => {
+                a.dtype() == b.dtype()
+                    && a.shape() == b.shape()
+                    && match a.dtype() {
+                        DType::String => a.strings().ok() == b.strings().ok(),
+                        dtype if dtype.is_plain() => a.raw() == b.raw(),
+                        _ => false,
+                    }
+            }
+            (AttrValue::List(AttrList::Empty), AttrValue::List(list))
+            | (AttrValue::List(list), AttrValue::List(AttrList::Empty)) => list.is_empty(),
+            _ => format!("{self:?}") == format!("{other:?}"),
+        }
+    }
+}
+
+/// Prints a value as TensorFlow's error messages do.
+impl fmt::Display for AttrValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AttrValue::String(v) => write!(f, "\"{}\"", String::from_utf8_lossy(v)),
+            AttrValue::Int(v) => write!(f, "{v}"),
+            AttrValue::Float(v) => write!(f, "{v}"),
+            AttrValue::Bool(v) => write!(f, "{v}"),
+            AttrValue::Type(v) => write!(f, "DT_{}", v.name().to_uppercase()),
+            AttrValue::Shape(v) => write!(f, "{v}"),
+            AttrValue::Tensor(v) => write!(f, "Tensor<type: {} shape: {}>", v.dtype(), v.shape()),
+            AttrValue::Func(v) => write!(f, "{}[]", v.name),
+            AttrValue::Placeholder(v) => write!(f, "${v}"),
+            AttrValue::List(list) => {
+                let items: Vec<String> = match list {
+                    AttrList::Empty => Vec::new(),
+                    AttrList::Strings(v) => {
+                        v.iter().map(|s| format!("\"{}\"", String::from_utf8_lossy(s))).collect()
+                    }
+                    AttrList::Ints(v) => v.iter().map(i64::to_string).collect(),
+                    AttrList::Floats(v) => v.iter().map(f32::to_string).collect(),
+                    AttrList::Bools(v) => v.iter().map(bool::to_string).collect(),
+                    AttrList::Types(v) => {
+                        v.iter().map(|t| AttrValue::Type(*t).to_string()).collect()
+                    }
+                    AttrList::Shapes(v) => v.iter().map(PartialShape::to_string).collect(),
+                    AttrList::Tensors(v) => {
+                        v.iter().map(|t| AttrValue::Tensor(t.clone()).to_string()).collect()
+                    }
+                    AttrList::Funcs(v) => v.iter().map(|g| format!("{}[]", g.name)).collect(),
+                };
+                write!(f, "[{}]", items.join(", "))
+            }
+            AttrValue::Unset => f.write_str("<unset>"),
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Ops that shape the flow of a graph: constants, identities, branches, loops, edges between tasks.
+
+mod constant;
+mod flow;
+mod identity;
+mod send_recv;
+
+use tensorfleet_framework::Op;
+
+pub(super) const OPS: &[&[Op]] = &[constant::OPS, flow::OPS, identity::OPS, send_recv::OPS];

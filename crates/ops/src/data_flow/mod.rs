@@ -1,0 +1,5 @@
+//! Queues, accumulators, tensor arrays, stacks and other containers of tensors.
+
+use tensorfleet_framework::Op;
+
+pub(super) const OPS: &[&[Op]] = &[];

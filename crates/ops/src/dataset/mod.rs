@@ -1,0 +1,5 @@
+//! Input pipelines.
+
+use tensorfleet_framework::Op;
+
+pub(super) const OPS: &[&[Op]] = &[];

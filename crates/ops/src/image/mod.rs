@@ -1,0 +1,5 @@
+//! Images.
+
+use tensorfleet_framework::Op;
+
+pub(super) const OPS: &[&[Op]] = &[];

@@ -1,0 +1,5 @@
+//! Linear algebra and Fourier transforms.
+
+use tensorfleet_framework::Op;
+
+pub(super) const OPS: &[&[Op]] = &[];

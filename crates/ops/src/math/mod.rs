@@ -1,0 +1,5 @@
+//! Arithmetic, comparisons, reductions and matrix products.
+
+use tensorfleet_framework::Op;
+
+pub(super) const OPS: &[&[Op]] = &[];

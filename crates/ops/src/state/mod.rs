@@ -1,0 +1,5 @@
+//! Variables.
+
+use tensorfleet_framework::Op;
+
+pub(super) const OPS: &[&[Op]] = &[];

@@ -1,0 +1,5 @@
+//! Strings.
+
+use tensorfleet_framework::Op;
+
+pub(super) const OPS: &[&[Op]] = &[];

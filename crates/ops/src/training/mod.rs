@@ -1,0 +1,5 @@
+//! Updates of variables by optimisers.
+
+use tensorfleet_framework::Op;
+
+pub(super) const OPS: &[&[Op]] = &[];

@@ -1,0 +1,211 @@
+//! Blocks of memory behind tensors: 64-byte aligned, always initialised, large ones pooled.
+//!
+//! This is the only module of the tensor crate with `unsafe` code. Two facts make it sound: every
+//! byte of a block is initialised before anybody can see it (fresh blocks are zeroed, recycled ones
+//! hold old values), and every [`Element`] type accepts the bytes that are put under it: plain
+//! numbers accept any, and `bool` is only ever written as 0 or 1 (see `Tensor::from_bytes`).
+//!
+//! Large blocks go back to a pool when dropped: the system allocator would return them to the
+//! kernel, and every step would then fault in the same pages again.
+
+#![allow(unsafe_code, reason = "typed views of raw memory; see the module's header")]
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ptr::NonNull;
+use std::sync::Mutex;
+
+use crate::Result;
+use crate::dtype::Element;
+
+/// Alignment of every block: a cache line, and the widest vector register.
+const ALIGNMENT: usize = 64;
+
+/// Blocks of at least this size are pooled.
+const POOLED_FROM: usize = 256 << 10;
+
+/// The pool keeps at most this many bytes.
+const POOL_LIMIT: usize = 512 << 20;
+
+/// An owned block of initialised bytes.
+#[derive(Debug)]
+pub(crate) struct Buffer {
+    start: NonNull<u8>,
+    len: usize,
+    capacity: usize,
+}
+
+// SAFETY: a block is owned memory without interior mutability; sharing it is sharing bytes.
+unsafe impl Send for Buffer {}
+// SAFETY: as above; `&Buffer` gives only `&[u8]`.
+unsafe impl Sync for Buffer {}
+
+/// What a new block must hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Contents {
+    /// Zeros.
+    Zeroed,
+    /// Anything: the caller overwrites all of it.
+    Arbitrary,
+}
+
+impl Buffer {
+    /// Allocates a block of `len` bytes.
+    pub(crate) fn new(len: usize, contents: Contents) -> Result<Buffer> {
+        let capacity = capacity_for(len);
+        if let Some(start) = take_from_pool(capacity) {
+            let mut buffer = Buffer { start, len, capacity };
+            if contents == Contents::Zeroed {
+                buffer.bytes_mut().fill(0);
+            }
+            return Ok(buffer);
+        }
+        let layout = layout(capacity)?;
+        // SAFETY: the layout's size is not zero: `capacity_for` rounds up to the alignment.
+        let start = unsafe { alloc_zeroed(layout) };
+        match NonNull::new(start) {
+            Some(start) => Ok(Buffer { start, len, capacity }),
+            None if len >= POOLED_FROM => {
+                Err(resource_exhausted!("OOM when allocating a tensor of {len} bytes"))
+            }
+            None => handle_alloc_error(layout),
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        // SAFETY: `start` is valid for `capacity >= len` initialised bytes and shared with us.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `bytes`, and `&mut self` makes the access exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        if return_to_pool(self.start, self.capacity) {
+            return;
+        }
+        if let Ok(layout) = layout(self.capacity) {
+            // SAFETY: allocated in `new` with this very layout, and nobody uses it any more.
+            unsafe { dealloc(self.start.as_ptr(), layout) };
+        }
+    }
+}
+
+fn layout(capacity: usize) -> Result<Layout> {
+    Layout::from_size_align(capacity, ALIGNMENT)
+        .map_err(|_| resource_exhausted!("OOM when allocating a tensor of {capacity} bytes"))
+}
+
+/// Rounds a size up to its class: eight classes for every power of two, so that at most an eighth
+/// is wasted and a later tensor of about the same size finds the block.
+fn capacity_for(len: usize) -> usize {
+    let step = if len < POOLED_FROM { ALIGNMENT } else { 1 << (len.ilog2() - 3) };
+    len.max(1).checked_next_multiple_of(step).unwrap_or(usize::MAX)
+}
+
+/// Free blocks. Process-wide like the allocator that it stands in front of: it holds memory, no
+/// state that a program could observe.
+static POOL: Mutex<Pool> = Mutex::new(Pool { blocks: Vec::new(), bytes: 0 });
+
+struct Pool {
+    /// Blocks with their capacity, oldest first.
+    blocks: Vec<(usize, Block)>,
+    bytes: usize,
+}
+
+struct Block(NonNull<u8>);
+
+// SAFETY: a free block is owned by the pool alone.
+unsafe impl Send for Block {}
+
+fn take_from_pool(capacity: usize) -> Option<NonNull<u8>> {
+    if capacity < POOLED_FROM {
+        return None;
+    }
+    let mut pool = POOL.lock().ok()?;
+    // The youngest fitting block is the likeliest to be in the cache.
+    let index = pool.blocks.iter().rposition(|(size, _)| *size == capacity)?;
+    let (_, block) = pool.blocks.remove(index);
+    pool.bytes -= capacity;
+    Some(block.0)
+}
+
+fn return_to_pool(start: NonNull<u8>, capacity: usize) -> bool {
+    if !(POOLED_FROM..=POOL_LIMIT / 2).contains(&capacity) {
+        return false;
+    }
+    let mut evicted = Vec::new();
+    {
+        let Ok(mut pool) = POOL.lock() else { return false };
+        pool.blocks.push((capacity, Block(start)));
+        pool.bytes += capacity;
+        while pool.bytes > POOL_LIMIT {
+            let (size, block) = pool.blocks.remove(0);
+            pool.bytes -= size;
+            evicted.push((size, block));
+        }
+    }
+    for (size, block) in evicted {
+        if let Ok(layout) = layout(size) {
+            // SAFETY: the block was allocated with this capacity and left the pool for good.
+            unsafe { dealloc(block.0.as_ptr(), layout) };
+        }
+    }
+    true
+}
+
+/// Views bytes as elements. The caller has checked that the bytes hold elements of this type.
+pub(crate) fn cast<T: Element>(bytes: &[u8]) -> &[T] {
+    // SAFETY: `Element` is sealed to types without padding for which the stored bytes are valid;
+    // the alignment and the length are checked, and `T` is at most as large as the slice says.
+    let (before, elements, after) = unsafe { bytes.align_to::<T>() };
+    assert!(before.is_empty() && after.is_empty(), "a tensor's bytes are aligned to its elements");
+    elements
+}
+
+/// Views bytes as elements that may be written.
+pub(crate) fn cast_mut<T: Element>(bytes: &mut [u8]) -> &mut [T] {
+    // SAFETY: as in `cast`; elements written through the view are valid bytes, having no padding.
+    let (before, elements, after) = unsafe { bytes.align_to_mut::<T>() };
+    assert!(before.is_empty() && after.is_empty(), "a tensor's bytes are aligned to its elements");
+    elements
+}
+
+/// Views elements as bytes.
+pub(crate) fn bytes_of<T: Element>(elements: &[T]) -> &[u8] {
+    // SAFETY: `Element` types have no padding, so all their bytes are initialised.
+    unsafe { std::slice::from_raw_parts(elements.as_ptr().cast::<u8>(), size_of_val(elements)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_aligned_and_zeroed_even_when_recycled() {
+        for len in [0, 1, 63, 1000, POOLED_FROM, POOLED_FROM * 3 + 5] {
+            for _ in 0..2 {
+                let mut buffer = Buffer::new(len, Contents::Zeroed).unwrap();
+                assert_eq!(buffer.bytes().as_ptr() as usize % ALIGNMENT, 0);
+                assert!(buffer.bytes().iter().all(|&b| b == 0));
+                buffer.bytes_mut().fill(7);
+            }
+        }
+    }
+
+    #[test]
+    fn absurd_sizes_are_errors() {
+        assert!(Buffer::new(usize::MAX - 1000, Contents::Zeroed).is_err());
+    }
+
+    #[test]
+    fn capacity_wastes_at_most_an_eighth() {
+        for len in [POOLED_FROM, POOLED_FROM + 1, 10_000_001, 1 << 30] {
+            let capacity = capacity_for(len);
+            assert!(capacity >= len && capacity - len <= len / 8 + ALIGNMENT, "{len}: {capacity}");
+        }
+    }
+}

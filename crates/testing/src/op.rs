@@ -1,0 +1,151 @@
+//! Runs one op without an executor.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use tensorfleet_framework::{
+    AsyncContext, Attrs, Delivery, FrameIteration, Function, FunctionRunner, Implementation,
+    KernelContext, Outcome, Parcel, Registry, Rendezvous, Resources, Started, StepContext, StepId,
+    Value, Values,
+};
+use tensorfleet_graph::{AttrMap, AttrValue, Func, FunctionLibrary, Node, signature};
+use tensorfleet_tensor::{Error, Result, Tensor, internal, unimplemented_error};
+
+/// One op with its attributes and inputs.
+#[derive(Clone, Debug)]
+pub struct OpRun {
+    op: String,
+    attrs: AttrMap,
+    inputs: Vec<Value>,
+}
+
+impl OpRun {
+    /// An op without attributes and inputs.
+    pub fn new(op: &str) -> OpRun {
+        OpRun { op: op.to_owned(), attrs: AttrMap::new(), inputs: Vec::new() }
+    }
+
+    /// Adds an attribute.
+    #[must_use]
+    pub fn attr(mut self, name: &str, value: AttrValue) -> OpRun {
+        self.attrs.insert(name.to_owned(), value);
+        self
+    }
+
+    /// Adds an input.
+    #[must_use]
+    pub fn input(mut self, value: impl Into<Value>) -> OpRun {
+        self.inputs.push(value.into());
+        self
+    }
+
+    /// Runs the op in a step of its own.
+    pub fn run(&self, registry: &Registry) -> Result<Vec<Tensor>> {
+        self.run_in(registry, &step_context())
+    }
+
+    /// Runs the op in a step, so that several ops can share its resources.
+    pub fn run_in(&self, registry: &Registry, step: &Arc<StepContext>) -> Result<Vec<Tensor>> {
+        self.run_values(registry, step)?
+            .into_iter()
+            .map(|value| match value {
+                Value::Tensor(tensor) => Ok(tensor),
+                Value::Ref(variable) => variable.read(),
+            })
+            .collect()
+    }
+
+    /// Runs the op and returns its outputs, references as references.
+    pub fn run_values(&self, registry: &Registry, step: &Arc<StepContext>) -> Result<Values> {
+        let library = FunctionLibrary::default();
+        let (attrs, signature) = signature(&self.op, self.attrs.clone(), &library, registry)?;
+        let node = Node {
+            name: "op".into(),
+            op: self.op.as_str().into(),
+            device: Arc::clone(&step.device),
+            attrs,
+            inputs: Vec::new(),
+            control_inputs: Vec::new(),
+            signature: Some(signature),
+        };
+        let mut inputs = self.inputs.clone();
+        for (value, want) in inputs.iter_mut().zip(node.input_types()) {
+            if let (Value::Ref(variable), false) = (&*value, want.is_ref) {
+                *value = Value::Tensor(variable.read()?);
+            }
+        }
+        let frame = FrameIteration::default();
+        match registry.create_kernel(&node, "CPU")? {
+            Implementation::Compute(kernel) => {
+                let outputs = Attrs::new(&node).outputs().len();
+                let mut ctx = KernelContext::new("op", step, frame, &mut inputs, outputs);
+                kernel.compute(&mut ctx)?;
+                ctx.into_outputs()
+            }
+            Implementation::Async(kernel) => {
+                let ctx = AsyncContext {
+                    inputs: inputs.into(),
+                    step: Arc::clone(step),
+                    node: "op".into(),
+                    frame,
+                };
+                let outcome = match kernel.start(ctx)? {
+                    Started::Done(outcome) => outcome,
+                    Started::Waiting(future) => ready(future)?,
+                };
+                match outcome {
+                    Outcome::Values(values) => Ok(values),
+                    Outcome::Dead => Err(internal!("the op is dead")),
+                }
+            }
+            Implementation::ControlFlow(_) => Err(internal!("control flow needs an executor")),
+        }
+    }
+}
+
+/// The result of a future that does not have to wait; an error if it does.
+fn ready<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(result) => result,
+        Poll::Pending => Err(internal!("the op waits")),
+    }
+}
+
+/// A step with resources of its own, without peers and functions.
+pub fn step_context() -> Arc<StepContext> {
+    Arc::new(StepContext {
+        id: StepId(1),
+        device: "/job:localhost/replica:0/task:0/device:CPU:0".into(),
+        resources: Arc::new(Resources::new("localhost")),
+        step_resources: Arc::new(Resources::new("_step")),
+        rendezvous: Arc::new(NoPeers),
+        functions: Arc::new(NoFunctions),
+        parallelism: 2,
+    })
+}
+
+#[derive(Debug)]
+struct NoPeers;
+
+impl Rendezvous for NoPeers {
+    fn send(&self, _: &str, _: Parcel) -> Result<()> {
+        Err(unimplemented_error!("a single op has no peers"))
+    }
+
+    fn recv(&self, _: &str) -> Result<Delivery> {
+        Err(unimplemented_error!("a single op has no peers"))
+    }
+
+    fn abort(&self, _: Error) {}
+}
+
+#[derive(Debug)]
+struct NoFunctions;
+
+impl FunctionRunner for NoFunctions {
+    fn instantiate(&self, function: &Func) -> Result<Arc<dyn Function>> {
+        Err(unimplemented_error!("a single op has no function {}", function.name))
+    }
+}
