@@ -11,8 +11,10 @@
 #![expect(unsafe_code, reason = "SIMD kernels: target features and raw matrix views")]
 
 pub mod convert;
+pub mod elementwise;
 pub mod gemm;
 pub mod hash;
+pub mod math;
 pub mod parallel;
 pub mod random;
 mod real;

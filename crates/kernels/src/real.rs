@@ -7,6 +7,7 @@
 use half::{bf16, f16};
 
 use crate::convert;
+use crate::elementwise::{self, Binary, Unary};
 use crate::simd::Isa;
 
 /// A real element type of a tensor.
@@ -24,6 +25,10 @@ pub trait Real: Copy + Send + Sync + PartialOrd + PartialEq + std::fmt::Debug + 
     fn widen_slice(x: &[Self], out: &mut [Self::Wide]);
     /// Rounds a slice of the wide type.
     fn narrow_slice(x: &[Self::Wide], out: &mut [Self]);
+    /// `out[i] = F(x[i])`, on this thread.
+    fn apply<F: Unary>(x: &[Self], out: &mut [Self]);
+    /// `out[i] = F(a[i], b[i])`, on this thread.
+    fn apply2<F: Binary>(a: &[Self], b: &[Self], out: &mut [Self]);
 }
 
 /// A type that loops compute in.
@@ -45,7 +50,7 @@ pub trait Wide: Real<Wide = Self> + num_traits::Float + num_traits::FloatConst +
 }
 
 macro_rules! wide {
-    ($type:ty, $fma:ident) => {
+    ($type:ty, $fma:ident, $precision:ident) => {
         impl Real for $type {
             type Wide = Self;
             const IS_WIDE: bool = true;
@@ -67,6 +72,14 @@ macro_rules! wide {
             fn narrow_slice(x: &[Self], out: &mut [Self]) {
                 out.copy_from_slice(x);
             }
+
+            fn apply<F: Unary>(x: &[Self], out: &mut [Self]) {
+                F::$precision(x, out);
+            }
+
+            fn apply2<F: Binary>(a: &[Self], b: &[Self], out: &mut [Self]) {
+                F::$precision(a, b, out);
+            }
         }
 
         impl Wide for $type {
@@ -84,8 +97,8 @@ macro_rules! wide {
     };
 }
 
-wide!(f32, fma32);
-wide!(f64, fma64);
+wide!(f32, fma32, single);
+wide!(f64, fma64, double);
 
 macro_rules! half {
     ($type:ty, $widen:path, $narrow:path) => {
@@ -109,6 +122,14 @@ macro_rules! half {
 
             fn narrow_slice(x: &[f32], out: &mut [Self]) {
                 $narrow(x, out);
+            }
+
+            fn apply<F: Unary>(x: &[Self], out: &mut [Self]) {
+                elementwise::unary_in_blocks(x, out, F::single);
+            }
+
+            fn apply2<F: Binary>(a: &[Self], b: &[Self], out: &mut [Self]) {
+                elementwise::binary_in_blocks(a, b, out, F::single);
             }
         }
     };
