@@ -21,6 +21,14 @@ pub(crate) fn differential(arguments: &[String]) -> Result {
     step::run(command.env("TENSORFLEET_BIN", server))
 }
 
+/// Records golden vectors for the tests of ops; no server takes part.
+pub(crate) fn golden(families: &[String]) -> Result {
+    let python = Interpreter::prepare_in_background().wait()?;
+    let mut command = python.command();
+    command.args(["-m", "conformance.differential", "record"]);
+    step::run(command.args(families))
+}
+
 /// Builds the server in the profile of the Rust tests and returns where it lies.
 pub(crate) fn build_server() -> Result<PathBuf> {
     step::run(&mut step::cargo(["build", "--package", "tensorfleet", "--bins"]))?;

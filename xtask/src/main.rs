@@ -32,6 +32,7 @@ Commands:
   test                  All tests: Rust, then conformance with the Python client
   conformance [ARGS]    Only the conformance tests; ARGS go to pytest
   differential [ARGS]   Compare ops with TensorFlow's on random cases; ARGS go to its command line
+  golden [FAMILY..]     Record golden vectors for the op tests from TensorFlow
   codegen [--check]     Rust code for the .proto files; --check only compares it
   tidy                  The rules of STYLE.md that a program can check
 
@@ -63,6 +64,7 @@ fn run(arguments: &[String]) -> Result {
         ("codegen", [flag]) if flag == "--check" => codegen::check(),
         ("conformance", _) => conformance::run(rest),
         ("differential", _) => conformance::differential(rest),
+        ("golden", _) => conformance::golden(rest),
         ("help" | "--help" | "-h", _) => {
             print!("{HELP}");
             Ok(())

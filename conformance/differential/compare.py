@@ -1,0 +1,95 @@
+"""Outcomes of a case, and whether two are the same."""
+
+import dataclasses
+
+import ml_dtypes
+import numpy as np
+import tensorflow as tf
+
+from conformance.differential.cases import OnlyShapes
+
+
+@dataclasses.dataclass(frozen=True)
+class Failed:
+    """A case that ended with an error."""
+
+    code: int
+    message: str
+
+    def __str__(self):
+        name = tf.errors.exception_type_from_error_code(self.code).__name__
+        return f"{name} ({self.code}): {self.message.strip()}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Returned:
+    """A case that ended with values."""
+
+    outputs: list
+
+    def __str__(self):
+        return "; ".join(
+            f"{output.dtype}{list(output.shape)} "
+            + np.array2string(output, separator=",", threshold=64, floatmode="unique")
+            for output in self.outputs
+        )
+
+
+def difference(case, expected, actual):
+    """Returns what is different about an outcome, or nothing."""
+    if isinstance(expected, Failed) and isinstance(actual, Failed):
+        return None if expected.code == actual.code else "error codes differ"
+    if isinstance(expected, Failed):
+        return "should have failed"
+    if isinstance(actual, Failed):
+        return "failed"
+    if len(expected.outputs) != len(actual.outputs):
+        return "numbers of outputs differ"
+    for index, (want, have) in enumerate(zip(expected.outputs, actual.outputs)):
+        if why := _difference(case.tolerance, want, have):
+            return f"output {index}: {why}"
+    return None
+
+
+def _difference(tolerance, want, have):
+    if want.dtype != have.dtype:
+        return "types differ"
+    if want.shape != have.shape:
+        return "shapes differ"
+    if isinstance(tolerance, OnlyShapes):
+        return None
+    if want.dtype == object or want.dtype.kind in "biu" or want.dtype.names:
+        return None if np.array_equal(want, have) else "values differ"
+    epsilon = _epsilon(want.dtype)
+    if want.dtype.kind == "c":
+        # Each part on its own: a NaN in one says nothing of the other.
+        pairs = [(want.real, have.real), (want.imag, have.imag)]
+        scale = np.abs(want)
+    else:
+        # The types of ml_dtypes lack functions that double has, and all their values fit in it.
+        pairs = [(want.astype(np.float64), have.astype(np.float64))]
+        scale = np.abs(pairs[0][0])
+    allowed = _allowed(tolerance, epsilon, scale)
+    for one, other in pairs:
+        with np.errstate(invalid="ignore"):
+            close = (one == other) | (np.abs(one - other) <= allowed)
+        close |= np.isnan(one) & np.isnan(other)
+        if tolerance is None:
+            close &= (np.signbit(one) == np.signbit(other)) | np.isnan(one)
+        if not close.all():
+            return f"values differ at {np.argwhere(~close)[0].tolist()}"
+    return None
+
+
+def _allowed(tolerance, epsilon, scale):
+    if tolerance is None:
+        return np.zeros_like(scale, dtype=np.float64)
+    scale = np.where(np.isfinite(scale), scale, 0).astype(np.float64)
+    return tolerance.atol + tolerance.ulps * epsilon * scale
+
+
+def _epsilon(dtype):
+    """The distance from one to the next value of a type."""
+    if dtype.kind == "c":
+        return np.finfo(dtype).eps
+    return float(ml_dtypes.finfo(dtype).eps)

@@ -1,0 +1,109 @@
+"""From cases to graphs: many cases share one, and each is run alone."""
+
+import dataclasses
+import uuid
+
+import numpy as np
+import tensorflow as tf
+import tensorflow.compat.v1 as v1
+from tensorflow.python.framework import op_def_library, op_def_registry
+
+from conformance.differential.cases import Case
+
+
+@dataclasses.dataclass
+class Built:
+    """A case in a graph."""
+
+    case: Case
+    feeds: dict
+    # Tensors to fetch; operations to run where there are none.
+    fetches: list
+    # The op's own node; nothing if the case built its graph itself.
+    operation: tf.Operation | None
+
+
+def build(cases):
+    """Builds one graph with a node for each case."""
+    graph = tf.Graph()
+    # Resources of a server are found by name, and those of earlier graphs are still there.
+    unique = uuid.uuid4().hex[:8]
+    with graph.as_default():
+        built = [_build(case, f"case_{unique}_{index}") for index, case in enumerate(cases)]
+    return graph, built
+
+
+def input_names(case):
+    """Returns the names of a case's inputs, in the order of the op's definition."""
+    definition = op_def_registry.get(case.op)
+    if definition is None:
+        raise ValueError(f"TensorFlow has no op {case.op}")
+    return [argument.name for argument in definition.input_arg]
+
+
+def named_inputs(case):
+    """Returns the inputs by name; graphs that a case builds itself may have others than its op."""
+    if isinstance(case.inputs, dict):
+        return case.inputs
+    if case.build is not None:
+        return {f"input_{index}": value for index, value in enumerate(case.inputs)}
+    names = input_names(case)
+    if len(names) != len(case.inputs):
+        raise ValueError(f"{case.op} has inputs {names}, the case has {len(case.inputs)}")
+    return dict(zip(names, case.inputs))
+
+
+def _build(case, name):
+    feeds = {}
+
+    def placeholder(value, argument):
+        value = as_array(value)
+        tensor = v1.placeholder(dtype_of(value), name=f"{name}_{argument}")
+        feeds[tensor] = value
+        return tensor
+
+    tensors = {}
+    for argument, value in named_inputs(case).items():
+        if isinstance(value, list):
+            tensors[argument] = [placeholder(item, argument) for item in value]
+        else:
+            tensors[argument] = placeholder(value, argument)
+    try:
+        if case.build is not None:
+            with v1.name_scope(name):
+                made = case.build(*tensors.values())
+            fetches = list(made) if isinstance(made, (list, tuple)) else [made]
+            return Built(case, feeds, fetches, None)
+        _, _, operation, _ = op_def_library._apply_op_helper(
+            case.op, name=name, **tensors, **_defaults(case), **case.attrs
+        )
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"the client does not build {case}: {error}") from error
+    return Built(case, feeds, list(operation.outputs) or [operation], operation)
+
+
+def _defaults(case):
+    """Returns nothing for each attribute with a default, which asks for the default."""
+    definition = op_def_registry.get(case.op)
+    inferred = {
+        name
+        for argument in definition.input_arg
+        for name in (argument.type_attr, argument.number_attr, argument.type_list_attr)
+    }
+    known = inferred | set(case.attrs)
+    return {a.name: None for a in definition.attr if a.HasField("default_value") and a.name not in known}
+
+
+def as_array(value):
+    """Returns an input as an array; Python strings become bytes."""
+    array = np.asarray(value)
+    if array.dtype.kind in "SU":
+        encoded = np.empty(array.shape, dtype=object)
+        for index, text in np.ndenumerate(array):
+            encoded[index] = bytes(text) if isinstance(text, bytes) else text.encode()
+        return encoded
+    return array
+
+
+def dtype_of(array):
+    return tf.string if array.dtype == object else tf.as_dtype(array.dtype)
