@@ -30,6 +30,7 @@ pub struct Resources {
 
 struct Entry {
     resource: Shared,
+    type_name: &'static str,
     debug: fn(&Shared) -> String,
 }
 
@@ -88,10 +89,7 @@ impl Resources {
         let mut containers = self.lock();
         let entries = containers.entry(container.to_owned()).or_default();
         if entries.contains_key(&(TypeId::of::<R>(), name.to_owned())) {
-            return Err(already_exists!(
-                "Resource {container}/{name}/{} already exists.",
-                R::TYPE_NAME
-            ));
+            return Err(already_exists!("Resource {container}/{name}/{}", R::TYPE_NAME));
         }
         entries.insert((TypeId::of::<R>(), name.to_owned()), entry(&resource));
         Ok(())
@@ -140,22 +138,25 @@ impl Resources {
         }
     }
 
-    /// Forgets the resource that a handle names, whatever its type.
+    /// Forgets the resource that a handle names; of any type if the handle does not say which.
     pub fn delete_handle(&self, handle: &ResourceHandle) -> Result<()> {
         if handle.anchor.is_some() {
             return Ok(());
         }
         let container = self.container(&handle.container);
         let mut containers = self.lock();
-        let before = containers.get(container).map_or(0, FxHashMap::len);
-        if let Some(entries) = containers.get_mut(container) {
-            entries.retain(|(_, name), _| *name != handle.name);
-        }
-        if containers.get(container).map_or(0, FxHashMap::len) == before {
+        let Some(entries) = containers.get_mut(container) else {
+            return Err(not_found!("Container {container} does not exist."));
+        };
+        let before = entries.len();
+        entries.retain(|(_, name), entry| {
+            let same_type = handle.type_name.is_empty() || handle.type_name == entry.type_name;
+            *name != handle.name || !same_type
+        });
+        if entries.len() == before {
             return Err(not_found!(
-                "Resource {container}/{}/{} does not exist.",
-                handle.name,
-                handle.type_name
+                "Resource {container}/{}/<unknown> does not exist.",
+                handle.name
             ));
         }
         Ok(())
@@ -203,6 +204,7 @@ pub fn anonymous_handle<R: Resource>(device: &str, name: &str, resource: Arc<R>)
 fn entry<R: Resource>(resource: &Arc<R>) -> Entry {
     Entry {
         resource: Arc::clone(resource) as Shared,
+        type_name: R::TYPE_NAME,
         debug: |shared| shared.downcast_ref::<R>().map_or_else(String::new, |r| format!("{r:?}")),
     }
 }

@@ -3,9 +3,9 @@
 //! Reading shares the tensor's storage. Updating writes in place when nobody else holds it and
 //! copies it otherwise, so a reader never sees half an update.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use tensorfleet_tensor::{DType, Result, Tensor, failed_precondition, invalid_argument};
+use tensorfleet_tensor::{DType, Result, Shape, Tensor, failed_precondition, invalid_argument};
 
 use crate::Resource;
 
@@ -14,7 +14,8 @@ use crate::Resource;
 pub struct Variable {
     name: String,
     dtype: DType,
-    value: Mutex<Option<Tensor>>,
+    declared_shape: Option<Shape>,
+    value: RwLock<Option<Tensor>>,
 }
 
 impl Resource for Variable {
@@ -24,7 +25,12 @@ impl Resource for Variable {
 impl Variable {
     /// Makes a variable without a value.
     pub fn new(name: impl Into<String>, dtype: DType) -> Variable {
-        Variable { name: name.into(), dtype, value: Mutex::new(None) }
+        Variable { name: name.into(), dtype, declared_shape: None, value: RwLock::new(None) }
+    }
+
+    /// Makes a variable without a value, whose first value should have `shape`.
+    pub fn with_shape(name: impl Into<String>, dtype: DType, shape: Shape) -> Variable {
+        Variable { declared_shape: Some(shape), ..Variable::new(name, dtype) }
     }
 
     /// The name by which errors speak of the variable.
@@ -37,19 +43,39 @@ impl Variable {
         self.dtype
     }
 
+    /// The shape with which the variable was declared, if it was: what the first value should have.
+    pub fn declared_shape(&self) -> Option<&Shape> {
+        self.declared_shape.as_ref()
+    }
+
     /// A panic while the lock was held left the tensor itself whole, so the poison is ignored.
-    fn lock(&self) -> MutexGuard<'_, Option<Tensor>> {
-        self.value.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    fn lock(&self) -> RwLockWriteGuard<'_, Option<Tensor>> {
+        self.value.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_shared(&self) -> RwLockReadGuard<'_, Option<Tensor>> {
+        self.value.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether the variable has a value.
     pub fn is_initialized(&self) -> bool {
-        self.lock().is_some()
+        self.lock_shared().is_some()
     }
 
     /// The value, if there is one.
     pub fn get(&self) -> Option<Tensor> {
-        self.lock().clone()
+        self.lock_shared().clone()
+    }
+
+    /// Looks at the value without holding its storage afterwards.
+    ///
+    /// Whoever reads a few rows of a large table should do it here: a snapshot by
+    /// [`Variable::read`] that is still alive would make the next update copy the table.
+    pub fn with<R>(&self, look: impl FnOnce(&Tensor) -> Result<R>) -> Result<R> {
+        match &*self.lock_shared() {
+            Some(value) => look(value),
+            None => Err(self.uninitialized()),
+        }
     }
 
     /// The value; an error that names the variable if there is none.
@@ -112,7 +138,7 @@ impl Variable {
                 variables[order[0]].name
             ));
         }
-        let mut guards: [Option<MutexGuard<'_, Option<Tensor>>>; N] = [const { None }; N];
+        let mut guards: [Option<RwLockWriteGuard<'_, Option<Tensor>>>; N] = [const { None }; N];
         for i in order {
             guards[i] = Some(variables[i].lock());
         }
