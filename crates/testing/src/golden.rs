@@ -138,6 +138,7 @@ fn numbers(tensor: &Tensor) -> Vec<f64> {
     use half::{bf16, f16};
     use num_complex::Complex;
     match tensor.dtype() {
+        DType::Double => tensor.values::<f64>().unwrap_or_default().to_vec(),
         DType::Half => {
             tensor.values::<f16>().unwrap_or_default().iter().map(|v| v.to_f64()).collect()
         }
