@@ -60,10 +60,11 @@ functions! {
     EluGrad = |gradient, output| if output < 0.0 { (output + 1.0) * gradient } else { gradient };
     /// Of `1 / x`, from the *output* and the gradient.
     ReciprocalGrad = |output, gradient| -gradient * output * output;
-    /// Of `Relu`, from the gradient and the input (or output).
-    ReluGrad = |gradient, x| if x > 0.0 { gradient } else { 0.0 };
+    /// Of `Relu`, from the gradient and the input (or output). A product, as in TensorFlow: a
+    /// gradient that is not a number shows, whatever the input.
+    ReluGrad = |gradient, x| gradient * if x > 0.0 { 1.0 } else { 0.0 };
     /// Of `Relu6`, from the gradient and the input (or output).
-    Relu6Grad = |gradient, x| if x > 0.0 && x < 6.0 { gradient } else { 0.0 };
+    Relu6Grad = |gradient, x| gradient * if x > 0.0 && x < 6.0 { 1.0 } else { 0.0 };
     /// Of `1 / sqrt(x)`, from the *output* and the gradient.
     RsqrtGrad = |output, gradient| -0.5 * gradient * output * output * output;
     /// Of `Selu`, from the gradient and the *output*.
@@ -206,6 +207,8 @@ mod tests {
         assert_eq!(out, [0.0, 0.0, 0.0, 2.0, 2.0, 2.0]);
         binary::<Relu6Grad, f32>(Parallel::SERIAL, &[2.0; 6], &x, &mut out);
         assert_eq!(out, [0.0, 0.0, 0.0, 2.0, 0.0, 0.0]);
+        binary::<ReluGrad, f32>(Parallel::SERIAL, &[f32::NAN; 6], &x, &mut out);
+        assert!(out.iter().all(|out| out.is_nan()));
     }
 
     #[test]

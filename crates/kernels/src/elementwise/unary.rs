@@ -93,10 +93,10 @@ functions! {
     /// `1 / x`.
     Reciprocal = |x| 1.0 / x;
     /// `max(x, 0)`.
-    Relu = |x| if x < 0.0 { 0.0 } else { x };
+    Relu = |x| if x <= 0.0 { 0.0 } else { x };
     /// `min(max(x, 0), 6)`.
     Relu6 = |x| {
-        let x = if x < 0.0 { 0.0 } else { x };
+        let x = if x <= 0.0 { 0.0 } else { x };
         if x > 6.0 { 6.0 } else { x }
     };
     /// The nearest integer, ties to even.
