@@ -164,7 +164,11 @@ mod tests {
     fn a_snapshot_does_not_see_later_updates() {
         let v = variable(1.0);
         let before = v.read().unwrap();
-        v.update(|t| Ok(t.values_mut::<f32>()?.fill(2.0))).unwrap();
+        v.update(|t| {
+            t.values_mut::<f32>()?.fill(2.0);
+            Ok(())
+        })
+        .unwrap();
         assert_eq!(before.values::<f32>().unwrap()[0], 1.0);
         assert_eq!(v.read().unwrap().values::<f32>().unwrap()[0], 2.0);
     }
