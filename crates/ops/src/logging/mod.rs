@@ -1,5 +1,10 @@
-//! Assertions and printing.
+//! Ops that check and tell: assertions, printing, the time.
+
+mod assert;
+mod print;
+mod summarize;
+mod timestamp;
 
 use tensorfleet_framework::Op;
 
-pub(super) const OPS: &[&[Op]] = &[];
+pub(super) const OPS: &[&[Op]] = &[assert::OPS, print::OPS, timestamp::OPS];

@@ -1,5 +1,21 @@
 //! Variables.
 
-use tensorfleet_framework::Op;
+mod assign;
+mod number;
+mod ref_variable;
+mod resource_variable;
 
-pub(super) const OPS: &[&[Op]] = &[];
+use std::sync::Arc;
+
+use tensorfleet_framework::{KernelContext, Op, Value, Variable};
+use tensorfleet_tensor::Result;
+
+pub(super) const OPS: &[&[Op]] = &[assign::OPS, ref_variable::OPS, resource_variable::OPS];
+
+/// The variable that an input is a reference to or a handle of.
+fn variable_at(ctx: &KernelContext<'_>, index: usize) -> Result<Arc<Variable>> {
+    match ctx.value(index)? {
+        Value::Ref(variable) => Ok(Arc::clone(variable)),
+        Value::Tensor(_) => ctx.resource(index),
+    }
+}
