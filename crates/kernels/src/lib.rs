@@ -18,7 +18,9 @@ pub mod math;
 pub mod parallel;
 pub mod random;
 mod real;
+pub mod reduce;
 pub mod simd;
+pub mod softmax;
 #[cfg(test)]
 mod testing;
 

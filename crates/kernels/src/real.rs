@@ -8,12 +8,13 @@ use half::{bf16, f16};
 
 use crate::convert;
 use crate::elementwise::{self, Binary, Unary};
+use crate::math::Math;
 use crate::simd::Isa;
 
 /// A real element type of a tensor.
 pub trait Real: Copy + Send + Sync + PartialOrd + PartialEq + std::fmt::Debug + 'static {
     /// The type it is computed in.
-    type Wide: Wide;
+    type Wide: Math;
     /// Whether the type is computed in as it is.
     const IS_WIDE: bool;
 

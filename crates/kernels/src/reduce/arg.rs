@@ -1,0 +1,104 @@
+//! Where the extreme values are.
+
+use half::{bf16, f16};
+use num_traits::AsPrimitive;
+
+use crate::Parallel;
+use crate::parallel::{rows, rows_mut};
+
+/// A type with an order; NaN is unordered, and neither above nor below anything.
+pub trait Ordered: Copy + PartialOrd + Send + Sync + 'static {
+    /// Not above any value.
+    const LOWEST: Self;
+    /// Not below any value.
+    const HIGHEST: Self;
+}
+
+macro_rules! ordered {
+    ($($type:ty: $lowest:expr, $highest:expr;)+) => {$(
+        impl Ordered for $type {
+            const LOWEST: Self = $lowest;
+            const HIGHEST: Self = $highest;
+        }
+    )+};
+}
+
+ordered! {
+    i8: Self::MIN, Self::MAX;
+    i16: Self::MIN, Self::MAX;
+    i32: Self::MIN, Self::MAX;
+    i64: Self::MIN, Self::MAX;
+    u8: Self::MIN, Self::MAX;
+    u16: Self::MIN, Self::MAX;
+    u32: Self::MIN, Self::MAX;
+    u64: Self::MIN, Self::MAX;
+    bool: false, true;
+    f16: Self::NEG_INFINITY, Self::INFINITY;
+    bf16: Self::NEG_INFINITY, Self::INFINITY;
+    f32: Self::NEG_INFINITY, Self::INFINITY;
+    f64: Self::NEG_INFINITY, Self::INFINITY;
+}
+
+/// For each position of `outer x inner`, the index of the first largest value along the middle
+/// dimension; NaN is passed over.
+///
+/// # Panics
+/// If the slices have not the lengths that the dimensions say.
+pub fn argmax<T: Ordered, O: Copy + Send + 'static>(
+    par: Parallel,
+    x: &[T],
+    dims: [usize; 3],
+    out: &mut [O],
+) where
+    usize: AsPrimitive<O>,
+{
+    find(par, x, dims, out, T::LOWEST, |x, best| x > best);
+}
+
+/// As [`argmax`], for the smallest value.
+///
+/// # Panics
+/// If the slices have not the lengths that the dimensions say.
+pub fn argmin<T: Ordered, O: Copy + Send + 'static>(
+    par: Parallel,
+    x: &[T],
+    dims: [usize; 3],
+    out: &mut [O],
+) where
+    usize: AsPrimitive<O>,
+{
+    find(par, x, dims, out, T::HIGHEST, |x, best| x < best);
+}
+
+fn find<T: Ordered, O: Copy + Send + 'static>(
+    par: Parallel,
+    x: &[T],
+    [outer, middle, inner]: [usize; 3],
+    out: &mut [O],
+    worst: T,
+    better: impl Fn(T, T) -> bool + Sync,
+) where
+    usize: AsPrimitive<O>,
+{
+    assert_eq!((x.len(), out.len()), (outer * middle * inner, outer * inner), "argmax shapes");
+    out.fill(0.as_());
+    if x.is_empty() {
+        return;
+    }
+    let slab = middle * inner;
+    let min_slabs = (16 * 1024usize).div_ceil(slab);
+    par.for_each((rows(x, outer), rows_mut(out, outer)), min_slabs, |_, (x, out)| {
+        let mut bests = vec![worst; inner];
+        for (x, out) in x.data.chunks_exact(slab).zip(out.data.chunks_exact_mut(inner)) {
+            bests.fill(worst);
+            for (index, row) in x.chunks_exact(inner).enumerate() {
+                for ((best, out), &x) in bests.iter_mut().zip(&mut *out).zip(row) {
+                    if better(x, *best) {
+                        *best = x;
+                        *out = index.as_();
+                    }
+                }
+            }
+        }
+    });
+}
