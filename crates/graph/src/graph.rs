@@ -77,6 +77,16 @@ impl Graph {
         for (offset, texts) in inputs.into_iter().enumerate() {
             self.resolve_inputs(first + offset, &texts)?;
         }
+        self.validate_from(first)
+    }
+
+    /// Checks that inputs exist and have the types that their consumers expect, and that every
+    /// cycle is a loop's. Graphs made by [`Graph::extend`] are valid.
+    pub fn validate(&self) -> Result<()> {
+        self.validate_from(0)
+    }
+
+    fn validate_from(&self, first: usize) -> Result<()> {
         for node in &self.nodes[first..] {
             validate::inputs(self, node)?;
         }

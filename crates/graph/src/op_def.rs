@@ -1,6 +1,7 @@
 //! Signatures of ops and functions, and the types that they give to a node's inputs and outputs.
 
 use std::fmt;
+use std::ops::Range;
 
 use tensorfleet_tensor::{DType, Result, invalid_argument};
 
@@ -85,11 +86,24 @@ impl OpDef {
         Ok(types)
     }
 
+    /// How many tensors each input argument has, by name.
+    pub fn input_ranges(&self, attrs: &AttrMap) -> Result<Vec<(&str, Range<usize>)>> {
+        self.ranges(&self.inputs, attrs)
+    }
+
     /// How many tensors each output argument has, by name: how functions name a node's outputs.
-    pub fn output_ranges(&self, attrs: &AttrMap) -> Result<Vec<(&str, std::ops::Range<usize>)>> {
+    pub fn output_ranges(&self, attrs: &AttrMap) -> Result<Vec<(&str, Range<usize>)>> {
+        self.ranges(&self.outputs, attrs)
+    }
+
+    fn ranges<'a>(
+        &self,
+        args: &'a [ArgDef],
+        attrs: &AttrMap,
+    ) -> Result<Vec<(&'a str, Range<usize>)>> {
         let mut types = Vec::new();
         let mut ranges = Vec::new();
-        for arg in &self.outputs {
+        for arg in args {
             let start = types.len();
             self.push_arg(arg, attrs, &mut types)?;
             ranges.push((arg.name.as_str(), start..types.len()));
@@ -145,6 +159,13 @@ impl OpDef {
             "AttrValue '{name}' of Op '{}' must be of type {kind}, got {value}",
             self.name
         )
+    }
+}
+
+impl ArgDef {
+    /// Whether the argument is a list of tensors, even of one.
+    pub fn is_list(&self) -> bool {
+        self.number_attr.is_some() || self.type_list_attr.is_some()
     }
 }
 

@@ -1,1 +1,147 @@
-//! Prune, place, optimise and partition: pure functions over graphs.
+//! Turns a client's graph into one graph for each device that takes part in a step.
+//!
+//! Pure functions: no IO, no clock, no randomness, so equal input gives an equal plan. A step's
+//! graph passes through
+//!
+//! 1. `place`, which chooses a device for every node of the *whole* graph, so that a variable
+//!    is in the same place in every step;
+//! 2. `prune`, which keeps what the fetches and targets need and turns feeds and fetches into
+//!    nodes;
+//! 3. `partition`, which cuts the graph along devices and joins the pieces by `_Send` and
+//!    `_Recv`.
+//!
+//! In debug builds the graph is validated after each pass.
+
+mod edit;
+mod function;
+mod partition;
+mod place;
+mod prune;
+#[cfg(test)]
+mod testing;
+
+use tensorfleet_framework::{DeviceName, Registry};
+use tensorfleet_graph::{Graph, Node, NodeId};
+use tensorfleet_tensor::{Result, Tensor};
+
+pub use function::{FunctionBody, instantiate_function};
+
+/// A device that can take part in a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// The full name.
+    pub name: DeviceName,
+    /// The number that its task drew when it started.
+    pub incarnation: u64,
+}
+
+/// What one kind of step feeds, fetches and runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct StepSpec {
+    /// Names of tensors, `x:0` or `x`.
+    pub feeds: Vec<String>,
+    /// Names of tensors, `x:0` or `x`.
+    pub fetches: Vec<String>,
+    /// Names of nodes.
+    pub targets: Vec<String>,
+}
+
+/// What a session's configuration says about planning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Whether a node whose device does not exist may go elsewhere.
+    pub allow_soft_placement: bool,
+    /// Whether the plan reports the device of every node.
+    pub log_device_placement: bool,
+    /// Whether to rewrite the graph into a faster one with the same results.
+    pub optimize: bool,
+    /// Whether to replace calls by the bodies of the functions.
+    pub inline_functions: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            allow_soft_placement: false,
+            log_device_placement: false,
+            optimize: true,
+            inline_functions: true,
+        }
+    }
+}
+
+/// How to run one kind of step.
+#[derive(Debug)]
+pub struct Plan {
+    /// The graphs, each for another device, in the order of the given devices. Every `_Arg` and
+    /// `_Retval` is in the client's.
+    pub partitions: Vec<Partition>,
+    /// For each node its device, when [`Options::log_device_placement`] asks for it.
+    pub placement: Vec<NodePlacement>,
+}
+
+/// The part of a step that one device runs.
+#[derive(Debug)]
+pub struct Partition {
+    pub device: Device,
+    pub graph: Graph,
+}
+
+/// Where a node was placed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodePlacement {
+    pub node: String,
+    pub op: String,
+    pub device: String,
+}
+
+/// Computes nodes at planning time, so that the planner needs no kernels.
+pub trait Evaluate {
+    /// The outputs of a stateless node for constant inputs; nothing if it cannot be computed.
+    fn evaluate(&self, node: &Node, inputs: Vec<Tensor>) -> Option<Vec<Tensor>>;
+}
+
+/// Plans a step. Feeds and fetches live on the device `client`.
+pub fn plan(
+    graph: &Graph,
+    spec: &StepSpec,
+    devices: &[Device],
+    client: &Device,
+    ops: &Registry,
+    _evaluate: &dyn Evaluate,
+    options: &Options,
+) -> Result<Plan> {
+    let placement = place::place(graph, devices, client, options);
+    let mut step = prune::prune(graph, spec, client, ops)?;
+    validate(&step.graph)?;
+    placement.apply(graph, &mut step.graph)?;
+    let placement = if options.log_device_placement { report(&step.graph) } else { Vec::new() };
+    let partitions = partition::partition(&step.graph, devices, ops)?;
+    for partition in &partitions {
+        validate(&partition.graph)?;
+    }
+    Ok(Plan { partitions, placement })
+}
+
+/// A graph on its way through the passes.
+#[derive(Debug)]
+struct Step {
+    graph: Graph,
+    /// The nodes for whose sake the others are there: fetches, targets and side effects.
+    #[expect(dead_code, reason = "read by the passes that rewrite")]
+    roots: Vec<NodeId>,
+}
+
+fn report(graph: &Graph) -> Vec<NodePlacement> {
+    let place = |node: &Node| NodePlacement {
+        node: node.name.to_string(),
+        op: node.op.to_string(),
+        device: node.device.to_string(),
+    };
+    graph.nodes().iter().map(place).collect()
+}
+
+/// Checks a pass's result, in debug builds only.
+fn validate(graph: &Graph) -> Result<()> {
+    if cfg!(debug_assertions) { graph.validate() } else { Ok(()) }
+}

@@ -1,0 +1,322 @@
+//! Functions: from a definition with named outputs and open attributes to a graph.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use tensorfleet_graph::{
+    AttrList, AttrMap, AttrValue, Func, FunctionDef, FunctionLibrary, Graph, Node, NodeDef, NodeId,
+    OpLookup, Output, find_def, signature,
+};
+use tensorfleet_tensor::{Context, Error, Result, invalid_argument, not_found};
+
+use crate::edit::NewNode;
+use crate::prune;
+
+/// A function's body as a graph.
+#[derive(Debug)]
+pub struct FunctionBody {
+    /// The body, with `_Arg` and `_Retval` nodes at its ends. What neither a result nor a side
+    /// effect needs is left out.
+    pub graph: Graph,
+    /// The `_Arg` nodes, in the order of the arguments.
+    pub args: Vec<NodeId>,
+    /// The `_Retval` nodes, in the order of the results.
+    pub returns: Vec<NodeId>,
+    /// The nodes that a caller who waits for the call by a control edge waits for.
+    pub control_returns: Vec<NodeId>,
+}
+
+/// Makes the graph of a function's body: values are put in for its attributes, names of outputs
+/// become numbers, and attributes of nodes get their defaults.
+pub fn instantiate_function(
+    func: &Func,
+    library: &Arc<FunctionLibrary>,
+    ops: &dyn OpLookup,
+) -> Result<FunctionBody> {
+    let def = library
+        .find(&func.name)
+        .ok_or_else(|| not_found!("Function {} is not defined.", func.name))?;
+    instantiate(def, &func.attrs, library, ops)
+        .context(|| format!("while instantiating function {}", func.name))
+}
+
+/// The functions that the nodes of a graph may call, directly or not.
+pub(crate) fn reachable(graph: &Graph) -> FunctionLibrary {
+    let library = graph.library();
+    let mut found = FunctionLibrary::default();
+    if library.is_empty() {
+        return found;
+    }
+    let mut names: Vec<String> = Vec::new();
+    for node in graph.nodes() {
+        mentioned(&node.op, &node.attrs, &mut names);
+    }
+    while let Some(name) = names.pop() {
+        let Some(function) = library.find(&name).filter(|_| found.find(&name).is_none()) else {
+            continue;
+        };
+        found.insert(Arc::clone(function));
+        if let Some(gradient) = library.gradient(&name) {
+            found.insert_gradient(name, gradient.to_owned());
+            names.push(gradient.to_owned());
+        }
+        for node in &function.nodes {
+            mentioned(&node.op, &node.attrs, &mut names);
+        }
+    }
+    found
+}
+
+/// Collects what may be names of functions in a node.
+fn mentioned(op: &str, attrs: &AttrMap, names: &mut Vec<String>) {
+    names.push(op.to_owned());
+    for value in attrs.values() {
+        let funcs = match value {
+            AttrValue::Func(func) => std::slice::from_ref(func),
+            AttrValue::List(AttrList::Funcs(funcs)) => funcs,
+            _ => &[],
+        };
+        for func in funcs {
+            mentioned(&func.name, &func.attrs, names);
+        }
+    }
+}
+
+fn instantiate(
+    def: &FunctionDef,
+    given: &AttrMap,
+    library: &Arc<FunctionLibrary>,
+    ops: &dyn OpLookup,
+) -> Result<FunctionBody> {
+    let mut bindings = given.clone();
+    for attr in &def.signature.attrs {
+        if let (false, Some(default)) = (bindings.contains_key(&attr.name), &attr.default) {
+            bindings.insert(attr.name.clone(), default.clone());
+        }
+    }
+    let mut body = Body { graph: Graph::new(Arc::clone(library)), values: FxHashMap::default() };
+    let args = body.add_args(def, &bindings, ops)?;
+    for node in &def.nodes {
+        body.add_node(node, &bindings, ops)?;
+    }
+    for node in &def.nodes {
+        body.connect(node).map_err(|error| error.at_node(&node.name))?;
+    }
+    let returns = body.add_returns(def, &bindings, ops)?;
+    let control_returns = def
+        .control_returns
+        .values()
+        .map(|name| body.graph.find(name).ok_or_else(|| unknown_input(name)))
+        .collect::<Result<Vec<_>>>()?;
+    body.graph.validate()?;
+    without_unused(FunctionBody { graph: body.graph, args, returns, control_returns })
+}
+
+/// Leaves out nodes that nothing needs.
+fn without_unused(body: FunctionBody) -> Result<FunctionBody> {
+    let FunctionBody { graph, args, returns, control_returns } = body;
+    let effects = graph.iter().filter(|(_, node)| node.is_stateful()).map(|(id, _)| id);
+    let kept = prune::ancestors(&graph, effects.chain(control_returns.iter().copied()));
+    let pruned = graph.retain(|id| kept[id.index()]);
+    prune::check_registered(&pruned)?;
+    let moved = |ids: Vec<NodeId>| -> Vec<NodeId> {
+        let find = |id| pruned.find(&graph.node(id).name).expect("arguments and results are kept");
+        ids.into_iter().map(find).collect()
+    };
+    let (args, returns, control_returns) = (moved(args), moved(returns), moved(control_returns));
+    Ok(FunctionBody { graph: pruned, args, returns, control_returns })
+}
+
+/// A body in the making, and what the names in it stand for.
+struct Body {
+    graph: Graph,
+    values: FxHashMap<String, Values>,
+}
+
+/// The tensors that a name in a body stands for.
+enum Values {
+    Arg(Vec<NodeId>),
+    /// A node, with the numbers of the outputs of each of its output arguments.
+    Node(NodeId, Vec<(String, std::ops::Range<usize>)>),
+}
+
+impl Body {
+    fn add_args(
+        &mut self,
+        def: &FunctionDef,
+        bindings: &AttrMap,
+        ops: &dyn OpLookup,
+    ) -> Result<Vec<NodeId>> {
+        let types = def.signature.input_types(bindings)?;
+        let mut args = Vec::with_capacity(types.len());
+        for (position, (name, range)) in
+            def.signature.input_ranges(bindings)?.into_iter().enumerate()
+        {
+            let is_list = def.signature.inputs[position].is_list();
+            let mut nodes = Vec::with_capacity(range.len());
+            for (element, index) in range.enumerate() {
+                let node_name = if is_list { format!("{name}_{element}") } else { name.to_owned() };
+                let mut attrs = vec![
+                    ("T", AttrValue::Type(types[index].dtype)),
+                    ("index", AttrValue::Int(index as i64)),
+                ];
+                let extra = def.arg_attrs.get(&(position as u32)).into_iter().flatten();
+                attrs.extend(extra.map(|(name, value)| (name.as_str(), value.clone())));
+                let arg = NewNode { name: &node_name, op: "_Arg", attrs, ..NewNode::default() };
+                nodes.push(arg.add_to(&mut self.graph, ops)?);
+            }
+            args.extend(&nodes);
+            self.values.insert(name.to_owned(), Values::Arg(nodes));
+        }
+        Ok(args)
+    }
+
+    fn add_node(&mut self, def: &NodeDef, bindings: &AttrMap, ops: &dyn OpLookup) -> Result<()> {
+        let attrs = bind_all(&def.attrs, bindings).map_err(|error| error.at_node(&def.name))?;
+        let library = Arc::clone(self.graph.library());
+        let (attrs, signature) = match find_def(&def.op, &library, ops) {
+            None => (Arc::new(attrs), None),
+            Some(_) => {
+                let (attrs, signature) = signature(&def.op, attrs, &library, ops)
+                    .map_err(|error| error.at_node(&def.name))?;
+                (attrs, Some(signature))
+            }
+        };
+        let ranges = match &signature {
+            None => Vec::new(),
+            Some(signature) => signature.def.output_ranges(&attrs)?,
+        };
+        let ranges = ranges.into_iter().map(|(name, range)| (name.to_owned(), range)).collect();
+        let id = self.graph.add(Node {
+            name: def.name.as_str().into(),
+            op: def.op.as_str().into(),
+            device: def.device.as_str().into(),
+            attrs,
+            inputs: Vec::new(),
+            control_inputs: Vec::new(),
+            signature,
+        })?;
+        self.values.insert(def.name.clone(), Values::Node(id, ranges));
+        Ok(())
+    }
+
+    fn connect(&mut self, def: &NodeDef) -> Result<()> {
+        let (mut inputs, mut control_inputs) = (Vec::new(), Vec::new());
+        for text in &def.inputs {
+            match text.strip_prefix('^') {
+                None => inputs.extend(self.resolve(text)?),
+                Some(name) => match self.values.get(name) {
+                    Some(Values::Node(id, _)) => control_inputs.push(*id),
+                    Some(Values::Arg(ids)) => control_inputs.extend(ids),
+                    None => return Err(unknown_input(text)),
+                },
+            }
+        }
+        control_inputs.sort_unstable();
+        control_inputs.dedup();
+        let id = self.graph.find(&def.name).ok_or_else(|| unknown_input(&def.name))?;
+        let node = self.graph.node_mut(id);
+        (node.inputs, node.control_inputs) = (inputs, control_inputs);
+        Ok(())
+    }
+
+    /// The tensors that `argument`, `argument:1`, `node:output` or `node:output:1` names.
+    fn resolve(&self, text: &str) -> Result<Vec<Output>> {
+        let unknown = || unknown_input(text);
+        let mut parts = text.split(':');
+        let name = parts.next().ok_or_else(unknown)?;
+        let (second, third) = (parts.next(), parts.next());
+        let number = |text: &str| text.parse::<usize>().ok();
+        match self.values.get(name).ok_or_else(unknown)? {
+            Values::Arg(ids) => {
+                let all = ids.iter().map(|&node| Output { node, index: 0 });
+                match second {
+                    None => Ok(all.collect()),
+                    Some(index) => {
+                        let index = number(index).filter(|&i| i < ids.len());
+                        Ok(all.skip(index.ok_or_else(unknown)?).take(1).collect())
+                    }
+                }
+            }
+            &Values::Node(node, ref ranges) => {
+                let output = |index: usize| Output { node, index: index as u32 };
+                let named = ranges.iter().find(|(name, _)| Some(name.as_str()) == second);
+                match (named, second.and_then(number), third.map(number)) {
+                    (Some((_, range)), _, None) => Ok(range.clone().map(output).collect()),
+                    (Some((_, range)), _, Some(Some(index))) if index < range.len() => {
+                        Ok(vec![output(range.start + index)])
+                    }
+                    (None, Some(index), None) => Ok(vec![output(index)]),
+                    // An unknown op is reported only if the body needs it.
+                    (None, _, Some(Some(index))) if ranges.is_empty() => Ok(vec![output(index)]),
+                    _ => Err(unknown()),
+                }
+            }
+        }
+    }
+
+    fn add_returns(
+        &mut self,
+        def: &FunctionDef,
+        bindings: &AttrMap,
+        ops: &dyn OpLookup,
+    ) -> Result<Vec<NodeId>> {
+        let types = def.signature.output_types(bindings)?;
+        let mut returns = Vec::with_capacity(types.len());
+        for (name, range) in def.signature.output_ranges(bindings)? {
+            let text = def.returns.get(name).ok_or_else(|| {
+                invalid_argument!("Return {name} missing from function {}", def.signature.name)
+            })?;
+            let outputs = self.resolve(text)?;
+            if outputs.len() != range.len() {
+                return Err(invalid_argument!(
+                    "return {name} has {} tensors but {text} has {}",
+                    range.len(),
+                    outputs.len()
+                ));
+            }
+            for (output, index) in outputs.into_iter().zip(range) {
+                let retval = NewNode {
+                    name: &format!("{name}_RetVal"),
+                    op: "_Retval",
+                    attrs: vec![
+                        ("T", AttrValue::Type(types[index].dtype)),
+                        ("index", AttrValue::Int(index as i64)),
+                    ],
+                    inputs: vec![output],
+                    ..NewNode::default()
+                };
+                returns.push(retval.add_to(&mut self.graph, ops)?);
+            }
+        }
+        Ok(returns)
+    }
+}
+
+fn unknown_input(text: &str) -> Error {
+    invalid_argument!("input {text} is not found")
+}
+
+/// Puts in values for the attributes that a function leaves open.
+fn bind_all(attrs: &AttrMap, bindings: &AttrMap) -> Result<AttrMap> {
+    attrs.iter().map(|(name, value)| Ok((name.clone(), bind(value, bindings)?))).collect()
+}
+
+fn bind(value: &AttrValue, bindings: &AttrMap) -> Result<AttrValue> {
+    let bind_func = |func: &Func| -> Result<Func> {
+        Ok(Func { name: func.name.clone(), attrs: bind_all(&func.attrs, bindings)? })
+    };
+    Ok(match value {
+        AttrValue::Placeholder(name) => bindings
+            .get(name)
+            .ok_or_else(|| {
+                invalid_argument!("Failed to bind all placeholders: no value for {name}")
+            })?
+            .clone(),
+        AttrValue::Func(func) => AttrValue::Func(bind_func(func)?),
+        AttrValue::List(AttrList::Funcs(funcs)) => {
+            AttrValue::List(AttrList::Funcs(funcs.iter().map(bind_func).collect::<Result<_>>()?))
+        }
+        other => other.clone(),
+    })
+}

@@ -1,0 +1,412 @@
+//! Cuts a client's graph down to what one step needs.
+//!
+//! Fed tensors become `_Arg` nodes and fetched ones `_Retval` nodes, both on the client's device, so
+//! that they all end up in one partition. What neither a fetch nor a target needs is dropped; a
+//! feed cuts the graph, so what only a fed tensor needed is dropped too.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use tensorfleet_graph::{AttrValue, Graph, Node, NodeId, OpLookup, Output, parse_tensor_name};
+use tensorfleet_tensor::{DType, Result, invalid_argument, not_found};
+
+use crate::edit::NewNode;
+use crate::{Device, Step, StepSpec};
+
+/// The part of `graph` that a step needs, with its feeds and fetches as nodes.
+pub(crate) fn prune(
+    graph: &Graph,
+    spec: &StepSpec,
+    client: &Device,
+    ops: &dyn OpLookup,
+) -> Result<Step> {
+    let ends = Ends::resolve(graph, spec)?;
+    let kept = ends.reachable(graph);
+    let new_ids = number(&kept);
+    let num_kept = new_ids.iter().flatten().count();
+    let arg_id = |feed: usize| NodeId((num_kept + feed) as u32);
+    let moved = |id: NodeId| new_ids[id.index()].expect("inputs of kept nodes are kept or fed");
+    let moved_output = |output: Output| match ends.feed_of.get(&output) {
+        Some(&feed) => Output { node: arg_id(feed), index: 0 },
+        None => Output { node: moved(output.node), index: output.index },
+    };
+
+    let mut pruned = Graph::new(Arc::clone(graph.library()));
+    for (_, node) in graph.iter().filter(|(id, _)| kept[id.index()]) {
+        pruned.add(Node {
+            inputs: node.inputs.iter().map(|&input| moved_output(input)).collect(),
+            control_inputs: node
+                .control_inputs
+                .iter()
+                .map(|id| ends.fed_placeholders.get(id).map_or_else(|| moved(*id), |&f| arg_id(f)))
+                .collect(),
+            ..node.clone()
+        })?;
+    }
+    let device: Arc<str> = client.name.to_string().into();
+    for (index, &output) in ends.feeds.iter().enumerate() {
+        NewNode {
+            name: &end_name("_recv", graph, output),
+            op: "_Arg",
+            device: Arc::clone(&device),
+            attrs: end_attrs(feed_type(graph, output, &spec.feeds[index])?, index),
+            ..NewNode::default()
+        }
+        .add_to(&mut pruned, ops)?;
+    }
+    let mut roots: Vec<NodeId> = ends.targets.iter().map(|&id| moved(id)).collect();
+    check_registered(&pruned)?;
+    for (index, &output) in ends.fetches.iter().enumerate() {
+        let input = moved_output(output);
+        let dtype = pruned.node(input.node).output_types()[input.index as usize].dtype;
+        let retval = NewNode {
+            name: &end_name("_send", graph, output),
+            op: "_Retval",
+            device: Arc::clone(&device),
+            attrs: end_attrs(dtype, index),
+            inputs: vec![input],
+            ..NewNode::default()
+        };
+        roots.push(retval.add_to(&mut pruned, ops)?);
+    }
+    Ok(Step { graph: pruned, roots })
+}
+
+/// Fails if the graph has nodes of ops that this server does not know, and names all of them.
+pub(crate) fn check_registered(graph: &Graph) -> Result<()> {
+    let mut missing: Vec<&str> = graph
+        .nodes()
+        .iter()
+        .filter(|node| node.signature.is_none())
+        .map(|node| &*node.op)
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    missing.sort_unstable();
+    missing.dedup();
+    Err(not_found!(
+        "Op type not registered '{}' in binary running on tensorfleet. Make sure the Op and Kernel \
+         are registered in the binary running in this process.",
+        missing.join("', '")
+    ))
+}
+
+/// The nodes from which `roots` can be reached along data and control edges.
+pub(crate) fn ancestors(graph: &Graph, roots: impl IntoIterator<Item = NodeId>) -> Vec<bool> {
+    let mut kept = vec![false; graph.len()];
+    let mut pending: Vec<NodeId> = roots.into_iter().collect();
+    while let Some(id) = pending.pop() {
+        if !std::mem::replace(&mut kept[id.index()], true) {
+            let node = graph.node(id);
+            pending.extend(node.inputs.iter().map(|input| input.node));
+            pending.extend(&node.control_inputs);
+        }
+    }
+    kept
+}
+
+/// Where a step enters and leaves the graph.
+struct Ends {
+    feeds: Vec<Output>,
+    /// For a fed tensor, the position of its feed. A tensor fed twice takes the last value.
+    feed_of: FxHashMap<Output, usize>,
+    /// Fed placeholders: whoever waits for one by a control edge waits for the feed instead.
+    fed_placeholders: FxHashMap<NodeId, usize>,
+    fetches: Vec<Output>,
+    targets: Vec<NodeId>,
+}
+
+impl Ends {
+    fn resolve(graph: &Graph, spec: &StepSpec) -> Result<Ends> {
+        if spec.fetches.is_empty() && spec.targets.is_empty() {
+            return Err(invalid_argument!("Must specify at least one target to fetch or execute."));
+        }
+        let feeds: Vec<Output> =
+            spec.feeds.iter().map(|name| resolve_feed(graph, name)).collect::<Result<_>>()?;
+        let fetches =
+            spec.fetches.iter().map(|name| resolve_fetch(graph, name)).collect::<Result<_>>()?;
+        let feed_of = feeds.iter().enumerate().map(|(feed, &output)| (output, feed)).collect();
+        let fed_placeholders = feeds
+            .iter()
+            .enumerate()
+            .filter(|(_, output)| {
+                matches!(&*graph.node(output.node).op, "Placeholder" | "PlaceholderV2")
+            })
+            .map(|(feed, output)| (output.node, feed))
+            .collect();
+        let targets = resolve_targets(graph, &spec.targets)?;
+        Ok(Ends { feeds, feed_of, fed_placeholders, fetches, targets })
+    }
+
+    fn reachable(&self, graph: &Graph) -> Vec<bool> {
+        let mut kept = vec![false; graph.len()];
+        let unfed = |output: &&Output| !self.feed_of.contains_key(*output);
+        let mut pending = self.targets.clone();
+        pending.extend(self.fetches.iter().filter(unfed).map(|output| output.node));
+        while let Some(id) = pending.pop() {
+            if std::mem::replace(&mut kept[id.index()], true) {
+                continue;
+            }
+            let node = graph.node(id);
+            pending.extend(node.inputs.iter().filter(unfed).map(|input| input.node));
+            pending.extend(
+                node.control_inputs.iter().filter(|id| !self.fed_placeholders.contains_key(id)),
+            );
+        }
+        kept
+    }
+}
+
+fn resolve_feed(graph: &Graph, name: &str) -> Result<Output> {
+    let (node, index) = parse_tensor_name(name);
+    let node = graph
+        .find(node)
+        .ok_or_else(|| not_found!("FeedInputs: unable to find feed output {name}"))?;
+    let signature = &graph.node(node).signature;
+    match signature.as_ref().map(|signature| signature.outputs.len()) {
+        Some(count) if index as usize >= count => {
+            Err(invalid_argument!("FeedInputs: {name} should have output index < {count}"))
+        }
+        _ => Ok(Output { node, index }),
+    }
+}
+
+fn resolve_fetch(graph: &Graph, name: &str) -> Result<Output> {
+    let (node, index) = parse_tensor_name(name);
+    let node = graph.find(node).ok_or_else(|| not_found!("FetchOutputs node {name}: not found"))?;
+    let signature = &graph.node(node).signature;
+    match signature.as_ref().map(|signature| signature.outputs.len()) {
+        Some(0) => Err(invalid_argument!(
+            "Tried to fetch data for '{name}', which produces no output.  To run to a node but not \
+             fetch any data, pass '{name}' as an argument to the 'target_node_names' argument of \
+             the Session::Run API."
+        )),
+        Some(count) if index as usize >= count => {
+            Err(invalid_argument!("FetchOutputs {name}: output index too large, must be < {count}"))
+        }
+        _ => Ok(Output { node, index }),
+    }
+}
+
+fn resolve_targets(graph: &Graph, names: &[String]) -> Result<Vec<NodeId>> {
+    let mut found = Vec::with_capacity(names.len());
+    let mut missing = String::new();
+    for name in names {
+        match graph.find(parse_tensor_name(name).0) {
+            Some(id) => found.push(id),
+            None => missing.extend([name, " "]),
+        }
+    }
+    if missing.is_empty() {
+        Ok(found)
+    } else {
+        Err(not_found!("PruneForTargets: Some target nodes not found: {missing}"))
+    }
+}
+
+/// The type of a fed tensor. For an op that we do not know, whoever consumes the tensor tells.
+fn feed_type(graph: &Graph, output: Output, name: &str) -> Result<DType> {
+    if let Some(value) = graph.node(output.node).output_types().get(output.index as usize) {
+        return Ok(value.dtype);
+    }
+    let wanted = graph.nodes().iter().find_map(|node| {
+        let position = node.inputs.iter().position(|input| *input == output)?;
+        node.input_types().get(position)
+    });
+    wanted.map(|value| value.dtype).ok_or_else(|| {
+        not_found!(
+            "Op type not registered '{}' in binary running on tensorfleet: the type of the fed \
+             tensor {name} is not known",
+            graph.node(output.node).op
+        )
+    })
+}
+
+/// The names that TensorFlow gives to these nodes: they show in its error messages.
+fn end_name(prefix: &str, graph: &Graph, output: Output) -> String {
+    format!("{prefix}_{}_{}", graph.node(output.node).name, output.index)
+}
+
+fn end_attrs(dtype: DType, index: usize) -> Vec<(&'static str, AttrValue)> {
+    vec![("T", AttrValue::Type(dtype)), ("index", AttrValue::Int(index as i64))]
+}
+
+/// Numbers the kept nodes from 0, in their old order.
+fn number(kept: &[bool]) -> Vec<Option<NodeId>> {
+    let mut next = 0;
+    let number = |&keep: &bool| {
+        keep.then(|| {
+            next += 1;
+            NodeId(next - 1)
+        })
+    };
+    kept.iter().map(number).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use crate::Options;
+    use crate::testing::{plan_text, print_plan};
+
+    const GRAPH: &str = "
+        x = Placeholder
+        s = Split(x)
+        a = Neg(s)
+        b = Neg(s:1)
+        c = Add(a, b)
+        d = Abs(c, ^x)
+        v = VariableV2
+        n = NoOp(^d)
+        u = Unknown(x)
+        w = Mysterious(u)
+    ";
+
+    fn check(feeds: &[&str], fetches: &[&str], targets: &[&str], expected: Expect) {
+        let text = match plan_text(GRAPH, feeds, fetches, targets, &Options::default()) {
+            Ok(plan) => print_plan(&plan),
+            Err(error) => error.to_string(),
+        };
+        expected.assert_eq(&text);
+    }
+
+    #[test]
+    fn only_what_a_fetch_needs_is_kept() {
+        check(
+            &["x:0"],
+            &["a"],
+            &[],
+            expect![[r#"
+            w0:
+              s = Split(_recv_x_0)
+              a = Neg(s)
+              _recv_x_0 = _Arg
+              _send_a_0 = _Retval(a)
+        "#]],
+        );
+    }
+
+    #[test]
+    fn feeding_an_intermediate_tensor_cuts_the_graph() {
+        check(
+            &["s:1"],
+            &["b:0", "s:0"],
+            &[],
+            expect![[r#"
+            w0:
+              x = Placeholder
+              s = Split(x)
+              b = Neg(_recv_s_1)
+              _recv_s_1 = _Arg
+              _send_b_0 = _Retval(b)
+              _send_s_0 = _Retval(s)
+        "#]],
+        );
+        check(
+            &["c"],
+            &["c"],
+            &[],
+            expect![[r#"
+            w0:
+              _recv_c_0 = _Arg
+              _send_c_0 = _Retval(_recv_c_0)
+        "#]],
+        );
+    }
+
+    #[test]
+    fn targets_run_and_fed_placeholders_are_not_waited_for() {
+        check(
+            &["x:0", "c:0"],
+            &[],
+            &["n", "d:0"],
+            expect![[r#"
+            w0:
+              d = Abs(_recv_c_0, ^_recv_x_0)
+              n = NoOp(^d)
+              _recv_x_0 = _Arg
+              _recv_c_0 = _Arg
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_tensor_may_be_fetched_twice_and_a_reference_is_fetched_by_value() {
+        check(
+            &[],
+            &["v:0", "v:0"],
+            &[],
+            expect![[r#"
+            w0:
+              v = VariableV2
+              _send_v_0 = _Retval(v)
+              _send_v_0_1 = _Retval(v)
+        "#]],
+        );
+    }
+
+    #[test]
+    fn wrong_names_are_refused_in_tensorflows_words() {
+        check(
+            &[],
+            &[],
+            &[],
+            expect!["INVALID_ARGUMENT: Must specify at least one target to fetch or execute."],
+        );
+        check(
+            &["no:0"],
+            &["a:0"],
+            &[],
+            expect!["NOT_FOUND: FeedInputs: unable to find feed output no:0"],
+        );
+        check(
+            &["x:5"],
+            &["a:0"],
+            &[],
+            expect!["INVALID_ARGUMENT: FeedInputs: x:5 should have output index < 1"],
+        );
+        check(&[], &["no:0"], &[], expect!["NOT_FOUND: FetchOutputs node no:0: not found"]);
+        check(
+            &[],
+            &["a:3"],
+            &[],
+            expect!["INVALID_ARGUMENT: FetchOutputs a:3: output index too large, must be < 1"],
+        );
+        check(
+            &[],
+            &["n:0"],
+            &[],
+            expect![
+                "INVALID_ARGUMENT: Tried to fetch data for 'n:0', which produces no output.  To run to a node but not fetch any data, pass 'n:0' as an argument to the 'target_node_names' argument of the Session::Run API."
+            ],
+        );
+        check(
+            &[],
+            &[],
+            &["no1", "a", "no2"],
+            expect!["NOT_FOUND: PruneForTargets: Some target nodes not found: no1 no2 "],
+        );
+    }
+
+    #[test]
+    fn unknown_ops_matter_only_to_a_step_that_runs_them() {
+        check(
+            &["x:0"],
+            &["w:0", "a:0"],
+            &[],
+            expect![
+                "NOT_FOUND: Op type not registered 'Mysterious', 'Unknown' in binary running on tensorfleet. Make sure the Op and Kernel are registered in the binary running in this process."
+            ],
+        );
+        check(
+            &["u:0"],
+            &["w:0"],
+            &[],
+            expect![
+                "NOT_FOUND: Op type not registered 'Unknown' in binary running on tensorfleet: the type of the fed tensor u:0 is not known"
+            ],
+        );
+    }
+}
