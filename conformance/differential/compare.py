@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import tensorflow as tf
 
-from conformance.differential.cases import OnlyShapes
+from conformance.differential.cases import OnlyShapes, Tolerance
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,6 +49,15 @@ def difference(case, expected, actual):
         if why := _difference(case.tolerance, want, have):
             return f"output {index}: {why}"
     return None
+
+
+def relative_tolerance(case, outcome):
+    """Returns how far results may lie apart relative to their size, one at least; 0 if exact."""
+    if not isinstance(case.tolerance, Tolerance):
+        return 0
+    floats = [o.dtype for o in outcome.outputs if o.dtype != object and o.dtype.kind in "fcV"]
+    epsilon = max((_epsilon(dtype) for dtype in floats if not dtype.names), default=0)
+    return max(case.tolerance.atol, case.tolerance.ulps * epsilon)
 
 
 def _difference(tolerance, want, have):

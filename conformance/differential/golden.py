@@ -6,7 +6,8 @@ A line of `crates/ops/golden/<family>.jsonl` is one case:
      "inputs": [{"dtype": "DT_FLOAT", "shape": [2], "data": [1, "NaN"]}],
      "outputs": [{"dtype": "DT_FLOAT", "shape": [2], "data": [-1, "NaN"]}]}
 
-with `"error": {"code": 3}` instead of outputs if the op fails. Numbers that JSON lacks are the
+with `"error": {"code": 3}` instead of outputs if the op fails, and `"tolerance"` if the results may
+differ by that much relative to their size. Numbers that JSON lacks are the
 strings `NaN`, `Infinity` and `-Infinity`; complex numbers are pairs; strings are in base 64. Inputs
 that are lists are flattened. Attributes are all there, inferred ones too, each with its kind.
 """
@@ -71,6 +72,8 @@ def _line(built, outcome):
         record["error"] = {"code": outcome.code}
     else:
         record["outputs"] = [encode_tensor(value) for value in outcome.outputs]
+        if tolerance := compare.relative_tolerance(built.case, outcome):
+            record["tolerance"] = float(f"{tolerance:.2g}")
     return json.dumps(record, separators=(",", ":"), allow_nan=False) + "\n"
 
 
@@ -108,11 +111,9 @@ def _encode_float(value):
     if isinstance(value, (np.float32, np.float64)):
         value = float(np.format_float_scientific(value, unique=True))
     value = float(value)
-    return int(value) if value == int(value) and abs(value) < 2**24 and not _is_minus_zero(value) else value
-
-
-def _is_minus_zero(value):
-    return value == 0 and np.signbit(value)
+    is_minus_zero = value == 0 and np.signbit(value)
+    is_short = abs(value) < 2**24 and value == int(value)
+    return int(value) if is_short and not is_minus_zero else value
 
 
 def encode_attr(value):

@@ -1,1 +1,3 @@
 //! The master and the worker of a task.
+
+pub mod spec;

@@ -1,0 +1,207 @@
+//! The tasks of a cluster and their addresses.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use tensorfleet_tensor::{Error, Result, invalid_argument};
+
+/// Two names for one job: the worker that does more than the others.
+pub(super) const CHIEFS: [&str; 2] = ["chief", "master"];
+
+/// A process of its own that only reads checkpoints; no other task talks to it.
+pub(super) const EVALUATOR: &str = "evaluator";
+
+/// A task: one server process, known by its job and its number in it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Task {
+    pub job: String,
+    pub index: u32,
+}
+
+impl Task {
+    pub fn new(job: impl Into<String>, index: u32) -> Task {
+        Task { job: job.into(), index }
+    }
+}
+
+impl fmt::Display for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "/job:{}/replica:0/task:{}", self.job, self.index)
+    }
+}
+
+/// The address of every task, by job and number.
+///
+/// A job need not have all numbers up to its last: a worker of a sparse cluster knows only the
+/// tasks that it talks to. Addresses are kept as they were given. Those that users write are
+/// checked where they are read; those that peers send are theirs to choose.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClusterSpec {
+    jobs: BTreeMap<String, BTreeMap<u32, String>>,
+}
+
+impl ClusterSpec {
+    /// Makes a cluster of jobs whose tasks are numbered as listed.
+    pub fn from_lists<J, A>(jobs: impl IntoIterator<Item = (J, Vec<A>)>) -> Result<ClusterSpec>
+    where
+        J: Into<String>,
+        A: Into<String>,
+    {
+        let mut cluster = ClusterSpec::default();
+        for (job, addresses) in jobs {
+            let job = job.into();
+            for (index, address) in (0..).zip(addresses) {
+                cluster.insert(Task::new(&job, index), address)?;
+            }
+        }
+        Ok(cluster)
+    }
+
+    /// Adds a task. It must be new, and the job's name one that device names can hold.
+    pub fn insert(&mut self, task: Task, address: impl Into<String>) -> Result<()> {
+        if !is_job_name(&task.job) {
+            return Err(invalid_argument!(
+                "`{}` is not a job name: it must start with a letter, and letters, digits and \
+                 underscores may follow",
+                task.job
+            ));
+        }
+        let tasks = self.jobs.entry(task.job.clone()).or_default();
+        match tasks.insert(task.index, address.into()) {
+            None => Ok(()),
+            Some(_) => Err(invalid_argument!(
+                "job `{}` has two addresses for task {}",
+                task.job,
+                task.index
+            )),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.jobs.is_empty()
+    }
+
+    /// Returns the names of the jobs in alphabetical order.
+    pub fn jobs(&self) -> impl Iterator<Item = &str> {
+        self.jobs.keys().map(String::as_str)
+    }
+
+    /// Returns the tasks of a job with their addresses; none if there is no such job.
+    pub fn tasks_of(&self, job: &str) -> impl Iterator<Item = (u32, &str)> {
+        let tasks = self.jobs.get(job).into_iter().flatten();
+        tasks.map(|(index, address)| (*index, address.as_str()))
+    }
+
+    /// Returns all tasks with their addresses, job by job.
+    pub fn tasks(&self) -> impl Iterator<Item = (Task, &str)> {
+        self.jobs().flat_map(|job| {
+            self.tasks_of(job).map(move |(index, address)| (Task::new(job, index), address))
+        })
+    }
+
+    pub fn contains(&self, task: &Task) -> bool {
+        self.address(task).is_ok()
+    }
+
+    /// Returns the job that a user means by a name. The chief may be called by either of its.
+    pub fn resolve_job(&self, name: &str) -> Result<&str> {
+        let find = |name: &str| self.jobs.get_key_value(name).map(|(job, _)| job.as_str());
+        let is_chief = CHIEFS.contains(&name);
+        let found = find(name).or_else(|| CHIEFS.into_iter().filter(|_| is_chief).find_map(find));
+        match found {
+            Some(job) => Ok(job),
+            None if name == EVALUATOR => Err(invalid_argument!(
+                "an evaluator is not part of the cluster and needs no server"
+            )),
+            None => Err(self.no_job(name)),
+        }
+    }
+
+    /// Returns the address of a task.
+    pub fn address(&self, task: &Task) -> Result<&str> {
+        let tasks = self.jobs.get(&task.job).ok_or_else(|| self.no_job(&task.job))?;
+        tasks.get(&task.index).map(String::as_str).ok_or_else(|| {
+            let known = join(tasks.keys().map(u32::to_string));
+            invalid_argument!(
+                "job `{}` has no task {}; its tasks are {known}",
+                task.job,
+                task.index
+            )
+        })
+    }
+
+    fn no_job(&self, name: &str) -> Error {
+        let known = join(self.jobs().map(|job| format!("`{job}`")));
+        invalid_argument!("the cluster has no job `{name}`; its jobs are {known}")
+    }
+}
+
+fn join(words: impl Iterator<Item = String>) -> String {
+    let words: Vec<String> = words.collect();
+    if words.is_empty() { "none".to_owned() } else { words.join(", ") }
+}
+
+fn is_job_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> ClusterSpec {
+        ClusterSpec::from_lists([("worker", vec!["a:1", "b:2"]), ("ps", vec!["c:3"])]).unwrap()
+    }
+
+    #[test]
+    fn tasks_are_numbered_as_listed() {
+        let tasks: Vec<String> =
+            sample().tasks().map(|(task, address)| format!("{task} {address}")).collect();
+        assert_eq!(
+            tasks,
+            [
+                "/job:ps/replica:0/task:0 c:3",
+                "/job:worker/replica:0/task:0 a:1",
+                "/job:worker/replica:0/task:1 b:2",
+            ]
+        );
+    }
+
+    #[test]
+    fn unknown_tasks_are_told_what_there_is() {
+        let message = |task| sample().address(&task).unwrap_err().message().to_owned();
+        assert_eq!(
+            message(Task::new("chief", 0)),
+            "the cluster has no job `chief`; its jobs are `ps`, `worker`"
+        );
+        assert_eq!(
+            message(Task::new("worker", 2)),
+            "job `worker` has no task 2; its tasks are 0, 1"
+        );
+    }
+
+    #[test]
+    fn the_chief_has_two_names() {
+        let cluster = ClusterSpec::from_lists([("master", vec!["a:1"])]).unwrap();
+        assert_eq!(cluster.resolve_job("chief").unwrap(), "master");
+        assert_eq!(cluster.resolve_job("master").unwrap(), "master");
+        assert!(sample().resolve_job("chief").is_err());
+        assert_eq!(sample().resolve_job("ps").unwrap(), "ps");
+    }
+
+    #[test]
+    fn job_names_fit_into_device_names() {
+        for name in ["", "1ps", "my job", "ps/0", "ps:0"] {
+            let error = ClusterSpec::default().insert(Task::new(name, 0), "a:1").unwrap_err();
+            assert!(error.message().contains("is not a job name"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_task_has_one_address() {
+        let mut cluster = sample();
+        let error = cluster.insert(Task::new("ps", 0), "d:4").unwrap_err();
+        assert_eq!(error.message(), "job `ps` has two addresses for task 0");
+    }
+}

@@ -1,0 +1,124 @@
+//! The arguments as they are written, and their help.
+
+use clap::error::ErrorKind;
+use clap::{Args, Parser};
+use tensorfleet_tensor::invalid_argument;
+
+use super::Refusal;
+
+/// What was read: a command with its arguments, or a request for text.
+#[derive(Debug)]
+pub(super) enum Arguments {
+    Run(Subcommand),
+    Show(String),
+}
+
+/// TensorFlow clusters in Rust: servers that TensorFlow's own clients and servers work with.
+#[derive(Debug, Parser)]
+#[command(name = "tensorfleet", version)]
+struct Line {
+    #[command(subcommand)]
+    subcommand: Subcommand,
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Subcommand {
+    /// Run one task of a cluster
+    #[command(long_about = SERVE_ABOUT)]
+    Serve(Box<ServeArguments>),
+}
+
+const SERVE_ABOUT: &str = "\
+Run one task of a cluster.
+
+The cluster comes from one of: a ServerDef file, --cluster, lists of hosts, or the environment
+variable TF_CONFIG. Once it serves, the task prints one line, `grpc://host:port`, which is the
+target of sessions. If it cannot, it prints `ERROR <code> <message>` and ends with a code from 1 to
+127 where only a change helps, and from 128 on where another try may. Flags may be written with
+hyphens instead of underscores.
+
+Examples:
+  tensorfleet serve --ps_hosts=a:2222 --worker_hosts=b:2222,c:2222 --job_name=worker --task_index=1
+  tensorfleet serve --cluster='{\"ps\": [\"a:2222\"], \"worker\": [\"b:2222\"]}' --job_name=ps
+  TF_CONFIG='{\"cluster\": ..., \"task\": ...}' tensorfleet serve
+  tensorfleet serve --server_def=task.pb";
+
+#[derive(Debug, Default, Args)]
+pub(super) struct ServeArguments {
+    /// File with a ServerDef, binary or in text format; says everything about the task
+    #[arg(long = "server_def", value_name = "PATH", help_heading = CLUSTER)]
+    pub(super) server_def: Option<String>,
+    /// The same as --server_def
+    #[arg(value_name = "SERVER_DEF", conflicts_with = "server_def", help_heading = CLUSTER)]
+    pub(super) server_def_path: Option<String>,
+    /// Cluster as JSON, {"job": ["host:port", ...]}, or the path of a file with it
+    #[arg(long, value_name = "JSON", help_heading = CLUSTER)]
+    pub(super) cluster: Option<String>,
+    /// Parameter servers, separated by commas
+    #[arg(long, alias = "ps_hosts", value_name = "HOST:PORT,...", value_delimiter = ',',
+          help_heading = CLUSTER)]
+    pub(super) ps: Vec<String>,
+    /// Workers
+    #[arg(long, alias = "worker_hosts", value_name = "HOST:PORT,...", value_delimiter = ',',
+          help_heading = CLUSTER)]
+    pub(super) worker: Vec<String>,
+    /// The chief
+    #[arg(long, alias = "chief_hosts", value_name = "HOST:PORT", value_delimiter = ',',
+          help_heading = CLUSTER)]
+    pub(super) chief: Vec<String>,
+    /// The chief by its older name
+    #[arg(long, alias = "master_hosts", value_name = "HOST:PORT", value_delimiter = ',',
+          help_heading = CLUSTER)]
+    pub(super) master: Vec<String>,
+    /// Job of this task; may be left out if the cluster has one task
+    #[arg(long = "job_name", value_name = "JOB", help_heading = TASK)]
+    pub(super) job_name: Option<String>,
+    /// Number of this task in its job; may be left out if the job has one task
+    #[arg(long = "task_index", value_name = "N", help_heading = TASK)]
+    pub(super) task_index: Option<u32>,
+    /// Protocol between tasks: grpc
+    #[arg(long, value_name = "NAME", help_heading = TASK)]
+    pub(super) protocol: Option<String>,
+    /// Where to listen, as HOST, HOST:PORT or :PORT, instead of the task's address in the cluster
+    #[arg(long, value_name = "ADDRESS", help_heading = TASK)]
+    pub(super) bind: Option<String>,
+}
+
+const CLUSTER: &str = "Cluster";
+const TASK: &str = "This task";
+
+/// Reads arguments, the program's name first.
+pub(super) fn read(arguments: impl IntoIterator<Item = String>) -> Result<Arguments, Refusal> {
+    match Line::try_parse_from(arguments.into_iter().map(with_underscores)) {
+        Ok(line) => Ok(Arguments::Run(line.subcommand)),
+        Err(error) => match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+                Ok(Arguments::Show(error.render().to_string()))
+            }
+            _ => Err(Refusal::Usage(invalid_argument!("{}", first_paragraph(&error)))),
+        },
+    }
+}
+
+/// Spells a flag's name with underscores; its value stays.
+fn with_underscores(argument: String) -> String {
+    let Some(flag) = argument.strip_prefix("--") else { return argument };
+    match flag.split_once('=') {
+        Some((name, value)) => format!("--{}={value}", name.replace('-', "_")),
+        None => format!("--{}", flag.replace('-', "_")),
+    }
+}
+
+/// Returns the message of an error in one line, without the usage below it.
+fn first_paragraph(error: &clap::Error) -> String {
+    let text = match error.kind() {
+        // All of clap's text is help in this case.
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            "a subcommand is required; see `tensorfleet --help`".to_owned()
+        }
+        _ => error.render().to_string(),
+    };
+    let paragraph = text.split("\n\n").next().unwrap_or_default();
+    let words: Vec<&str> = paragraph.trim_start_matches("error:").split_whitespace().collect();
+    words.join(" ")
+}

@@ -1,0 +1,95 @@
+//! The command line of the `tensorfleet` binary.
+//!
+//! [`parse`] turns arguments and environment into a [`Command`] and does nothing else, so that all
+//! of it can be tested; `main` carries the command out. [`report`] is what a server says to the
+//! program that started it.
+
+mod arguments;
+pub mod report;
+mod serve;
+
+use tensorfleet_cluster::spec::{Address, ServerSpec};
+use tensorfleet_tensor::Error;
+
+use arguments::{Arguments, Subcommand};
+
+/// What the user wants done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Run one task of a cluster until told to stop.
+    Serve(Serve),
+    /// Show text, such as help, and end well.
+    Show(String),
+}
+
+/// How to run a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Serve {
+    pub spec: ServerSpec,
+    /// Where to listen: what the cluster says of this task, unless told otherwise.
+    pub bind: Address,
+}
+
+/// What keeps a command from being run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The command line cannot be read.
+    Usage(Error),
+    /// It can, but what it says does not fit together.
+    Configuration(Error),
+}
+
+/// Reads the process's arguments and environment.
+pub fn parse() -> Result<Command, Refusal> {
+    parse_from(std::env::args(), |name| std::env::var(name).ok())
+}
+
+/// Reads arguments, the program's name first, and the environment that a function gives.
+fn parse_from(
+    arguments: impl IntoIterator<Item = String>,
+    environment: impl Fn(&str) -> Option<String>,
+) -> Result<Command, Refusal> {
+    match arguments::read(arguments)? {
+        Arguments::Run(Subcommand::Serve(arguments)) => {
+            let config = environment("TF_CONFIG").filter(|text| !text.trim().is_empty());
+            let serve = serve::resolve(&arguments, config.as_deref());
+            serve.map(Command::Serve).map_err(Refusal::Configuration)
+        }
+        Arguments::Show(text) => Ok(Command::Show(text)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(arguments: &str) -> Result<Command, Refusal> {
+        let arguments = arguments.split_whitespace().map(str::to_owned);
+        parse_from(["tensorfleet".to_owned()].into_iter().chain(arguments), |_| None)
+    }
+
+    #[test]
+    fn help_is_shown_on_request() {
+        for (arguments, word) in
+            [("--help", "serve"), ("serve --help", "--ps_hosts"), ("--version", "tensorfleet ")]
+        {
+            let Ok(Command::Show(text)) = parse(arguments) else { panic!("{arguments}") };
+            assert!(text.contains(word), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_a_usage_error() {
+        for (arguments, words) in [
+            ("", "subcommand"),
+            ("sevre", "unrecognized subcommand 'sevre'"),
+            ("serve --wrker=a:1", "unexpected argument '--wrker' found"),
+            ("serve --task_index=first", "invalid value 'first'"),
+            ("serve --job_name", "a value is required"),
+        ] {
+            let Err(Refusal::Usage(error)) = parse(arguments) else { panic!("{arguments}") };
+            assert!(error.message().contains(words), "{error}");
+            assert!(!error.message().contains('\n'), "{error}");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! From arguments to a task: where the cluster comes from, which task this is, where it listens.
+
+use std::fs;
+
+use tensorfleet_cluster::spec::{Address, ClusterSpec, ServerSpec, Task, TfConfig, wire};
+use tensorfleet_tensor::{Context, Result, invalid_argument, not_found};
+
+use super::Serve;
+use super::arguments::ServeArguments;
+
+/// Puts arguments and the value of `TF_CONFIG` together. Arguments win.
+pub(super) fn resolve(arguments: &ServeArguments, tf_config: Option<&str>) -> Result<Serve> {
+    if let Some(protocol) = &arguments.protocol {
+        ServerSpec::check_protocol(protocol).context(|| "--protocol")?;
+    }
+    let spec = server_spec(arguments, tf_config)?;
+    let address = spec.address().context(|| format!("address of {}", spec.task()))?;
+    let bind = match &arguments.bind {
+        Some(text) => bind_address(text, address).context(|| "--bind")?,
+        None => address,
+    };
+    Ok(Serve { spec, bind })
+}
+
+fn server_spec(arguments: &ServeArguments, tf_config: Option<&str>) -> Result<ServerSpec> {
+    let lists = host_lists(arguments);
+    if let Some(path) = arguments.server_def.as_ref().or(arguments.server_def_path.as_ref()) {
+        let mut others: Vec<&str> = lists.iter().map(|(flag, _)| *flag).collect();
+        others.extend(arguments.cluster.as_ref().map(|_| "cluster"));
+        others.extend(arguments.job_name.as_ref().map(|_| "job_name"));
+        others.extend(arguments.task_index.as_ref().map(|_| "task_index"));
+        if let Some(other) = others.first() {
+            return Err(invalid_argument!(
+                "--{other} cannot be used with a ServerDef file, which says the same of the task"
+            ));
+        }
+        return wire::read_server_spec(&read(path)?).context(|| path);
+    }
+    let (cluster, task) = if let Some(text) = &arguments.cluster {
+        if let Some((flag, _)) = lists.first() {
+            return Err(invalid_argument!(
+                "--cluster and --{flag} both give the cluster; keep one"
+            ));
+        }
+        (cluster_from_text(text)?, None)
+    } else if !lists.is_empty() {
+        (cluster_from_lists(lists)?, None)
+    } else if let Some(text) = tf_config {
+        let config = TfConfig::parse(text)?;
+        (config.cluster, config.task)
+    } else {
+        return Err(invalid_argument!(
+            "no cluster given: use --cluster, --ps_hosts and --worker_hosts, --server_def, or the \
+             environment variable TF_CONFIG"
+        ));
+    };
+    let task = choose_task(&cluster, arguments, task)?;
+    ServerSpec::new(cluster, task)
+}
+
+fn read(path: &str) -> Result<Vec<u8>> {
+    fs::read(path).map_err(|error| not_found!("cannot read `{path}`: {error}"))
+}
+
+/// Returns the lists of hosts that are given, by flag, which is also the name of the job.
+fn host_lists(arguments: &ServeArguments) -> Vec<(&'static str, Vec<String>)> {
+    let ServeArguments { ps, worker, chief, master, .. } = arguments;
+    [("ps", ps), ("worker", worker), ("chief", chief), ("master", master)]
+        .into_iter()
+        // An empty list is how a script says that a job has no task.
+        .map(|(flag, hosts)| {
+            (flag, hosts.iter().filter(|host| !host.is_empty()).cloned().collect())
+        })
+        .filter(|(_, hosts): &(_, Vec<String>)| !hosts.is_empty())
+        .collect()
+}
+
+fn cluster_from_lists(lists: Vec<(&'static str, Vec<String>)>) -> Result<ClusterSpec> {
+    let has = |name| lists.iter().any(|(flag, _)| *flag == name);
+    if has("chief") && has("master") {
+        return Err(invalid_argument!("--chief and --master are two names for one job; keep one"));
+    }
+    for (flag, hosts) in &lists {
+        for host in hosts {
+            host.parse::<Address>().context(|| format!("--{flag}"))?;
+        }
+    }
+    ClusterSpec::from_lists(lists)
+}
+
+fn cluster_from_text(text: &str) -> Result<ClusterSpec> {
+    if text.trim_start().starts_with('{') {
+        return ClusterSpec::from_json("cluster", text);
+    }
+    let content = String::from_utf8(read(text).context(|| "--cluster is no JSON object, and")?)
+        .map_err(|_| invalid_argument!("--cluster: `{text}` is not a text file"))?;
+    ClusterSpec::from_json(text, &content)
+}
+
+fn choose_task(
+    cluster: &ClusterSpec,
+    arguments: &ServeArguments,
+    configured: Option<Task>,
+) -> Result<Task> {
+    let job = match (&arguments.job_name, &configured) {
+        (Some(job), _) => cluster.resolve_job(job).context(|| "--job_name")?.to_owned(),
+        (None, Some(task)) => task.job.clone(),
+        (None, None) => {
+            let mut tasks = cluster.tasks();
+            match (tasks.next(), tasks.next()) {
+                (Some((only, _)), None) => only.job,
+                _ => {
+                    let jobs: Vec<&str> = cluster.jobs().collect();
+                    let jobs = jobs.join(", ");
+                    return Err(invalid_argument!("--job_name is missing; the jobs are {jobs}"));
+                }
+            }
+        }
+    };
+    let index = match (arguments.task_index, configured) {
+        (Some(index), _) => index,
+        (None, Some(task)) if task.job == job => task.index,
+        (None, _) => {
+            let mut tasks = cluster.tasks_of(&job);
+            match (tasks.next(), tasks.next()) {
+                (Some((only, _)), None) => only,
+                _ => {
+                    let count = cluster.tasks_of(&job).count();
+                    return Err(invalid_argument!(
+                        "--task_index is missing; job `{job}` has {count} tasks"
+                    ));
+                }
+            }
+        }
+    };
+    let task = Task::new(job, index);
+    cluster.address(&task).context(|| "--task_index")?;
+    Ok(task)
+}
+
+/// Reads `HOST`, `HOST:PORT` or `:PORT`; what is left out is that of the task's address.
+fn bind_address(text: &str, address: Address) -> Result<Address> {
+    if let Some(port) = text.strip_prefix(':').filter(|port| !port.contains(':')) {
+        let bind: Address = format!("host:{port}").parse()?;
+        return Ok(Address { port: bind.port, ..address });
+    }
+    let is_host_only = !text.contains(':') || (text.starts_with('[') && text.ends_with(']'));
+    if is_host_only {
+        let bind: Address = format!("{text}:{}", address.port).parse()?;
+        return Ok(bind);
+    }
+    text.parse()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,217 @@
+//! Every way to say which task to run, and what is said of those that do not work.
+
+use std::io::Write;
+
+use super::super::{Command, Refusal, Serve, parse_from};
+use super::*;
+
+fn parse(arguments: &[&str], tf_config: Option<&str>) -> Result<Serve> {
+    let line = ["tensorfleet", "serve"].iter().chain(arguments).map(|word| (*word).to_owned());
+    match parse_from(line, |name| tf_config.filter(|_| name == "TF_CONFIG").map(str::to_owned)) {
+        Ok(Command::Serve(serve)) => Ok(serve),
+        Ok(other) => panic!("{other:?}"),
+        Err(Refusal::Usage(error) | Refusal::Configuration(error)) => Err(error),
+    }
+}
+
+/// Compares the task, where it listens and its whole cluster with text.
+#[track_caller]
+fn check(arguments: &[&str], tf_config: Option<&str>, expected: &str) {
+    let serve = parse(arguments, tf_config).unwrap();
+    let task = serve.spec.task();
+    let cluster: Vec<String> = serve
+        .spec
+        .cluster()
+        .tasks()
+        .map(|(task, address)| format!("{}{}={address}", task.job, task.index))
+        .collect();
+    let found = format!("{}{} on {} of {}", task.job, task.index, serve.bind, cluster.join(" "));
+    assert_eq!(found, expected);
+}
+
+#[track_caller]
+fn check_error(arguments: &[&str], tf_config: Option<&str>, expected: &str) {
+    assert_eq!(parse(arguments, tf_config).unwrap_err().message(), expected);
+}
+
+/// A file that goes with the test.
+struct File(std::path::PathBuf);
+
+impl File {
+    fn new(name: &str, content: &[u8]) -> File {
+        let name = format!("tensorfleet-cli-{}-{name}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::File::create(&path).unwrap().write_all(content).unwrap();
+        File(path)
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        drop(fs::remove_file(&self.0));
+    }
+}
+
+const CLUSTER: &str = r#"--cluster={"ps": ["a:1"], "worker": ["b:2", "c:3"]}"#;
+const ALL: &str = "ps0=a:1 worker0=b:2 worker1=c:3";
+const TF_CONFIG: &str = r#"{"cluster": {"ps": ["a:1"], "worker": ["b:2", "c:3"]},
+                            "task": {"type": "worker", "index": "1"}}"#;
+const SERVER_DEF: &str = r#"
+    cluster { job { name: "ps" tasks { key: 0 value: "a:1" } } }
+    job_name: "ps" port: 7
+"#;
+
+#[test]
+fn lists_of_hosts() {
+    let expected = format!("worker1 on c:3 of {ALL}");
+    let task = ["--job_name=worker", "--task_index=1"];
+    for lists in [
+        ["--ps=a:1", "--worker=b:2,c:3"],
+        ["--ps_hosts=a:1", "--worker_hosts=b:2,c:3"],
+        ["--ps-hosts=a:1", "--worker-hosts=b:2,c:3"],
+    ] {
+        check(&[lists[0], lists[1], task[0], task[1]], None, &expected);
+    }
+    check(
+        &[
+            "--ps",
+            "a:1",
+            "--worker",
+            "b:2",
+            "--worker",
+            "c:3",
+            "--job-name",
+            "worker",
+            "--task-index",
+            "1",
+        ],
+        None,
+        &expected,
+    );
+    check(&["--ps_hosts=", "--worker_hosts=b:2"], None, "worker0 on b:2 of worker0=b:2");
+}
+
+#[test]
+fn json() {
+    check(&[CLUSTER, "--job_name=ps"], None, &format!("ps0 on a:1 of {ALL}"));
+    check(&[r#"--cluster={"worker": {"5": "a:1"}}"#], None, "worker5 on a:1 of worker5=a:1");
+    let file = File::new("cluster.json", br#"{"worker": ["a:1"]}"#);
+    check(&["--cluster", file.path()], None, "worker0 on a:1 of worker0=a:1");
+}
+
+#[test]
+fn tf_config() {
+    check(&[], Some(TF_CONFIG), &format!("worker1 on c:3 of {ALL}"));
+    check(&["--task_index=0"], Some(TF_CONFIG), &format!("worker0 on b:2 of {ALL}"));
+    check(&["--job_name=ps"], Some(TF_CONFIG), &format!("ps0 on a:1 of {ALL}"));
+    // The command line is the more deliberate of the two.
+    check(&["--worker=d:4"], Some(TF_CONFIG), "worker0 on d:4 of worker0=d:4");
+}
+
+#[test]
+fn server_def_files() {
+    let file = File::new("task.pbtxt", SERVER_DEF.as_bytes());
+    let flag = format!("--server_def={}", file.path());
+    check(&[&flag], None, "ps0 on a:7 of ps0=a:1");
+    check(&[file.path()], Some(TF_CONFIG), "ps0 on a:7 of ps0=a:1");
+    check(&[&flag, "--bind=0.0.0.0"], None, "ps0 on 0.0.0.0:7 of ps0=a:1");
+}
+
+#[test]
+fn chief_and_master_are_the_same() {
+    check(
+        &["--chief_hosts=a:1", "--worker=b:2", "--job_name=master"],
+        None,
+        "chief0 on a:1 of chief0=a:1 worker0=b:2",
+    );
+    check(
+        &["--master=a:1", "--worker=b:2", "--job_name=chief"],
+        None,
+        "master0 on a:1 of master0=a:1 worker0=b:2",
+    );
+}
+
+#[test]
+fn bind_overrides_what_is_given() {
+    for (bind, expected) in [
+        ("0.0.0.0", "0.0.0.0:1"),
+        ("0.0.0.0:9", "0.0.0.0:9"),
+        (":9", "a:9"),
+        (":0", "a:0"),
+        ("[::]", "[::]:1"),
+        ("[::1]:9", "[::1]:9"),
+    ] {
+        let flag = format!("--bind={bind}");
+        check(&["--worker=a:1", &flag], None, &format!("worker0 on {expected} of worker0=a:1"));
+    }
+    check_error(
+        &["--worker=a:1", "--bind=host:x"],
+        None,
+        "--bind: port `x` of address `host:x` is not a number from 0 to 65535",
+    );
+}
+
+#[test]
+fn conflicts_are_named() {
+    let file = File::new("conflict.pbtxt", SERVER_DEF.as_bytes());
+    for flag in ["--ps=a:1", "--cluster={}", "--job_name=ps", "--task_index=0"] {
+        let name = flag.split('=').next().unwrap();
+        let message =
+            format!("{name} cannot be used with a ServerDef file, which says the same of the task");
+        check_error(&[file.path(), flag], None, &message);
+    }
+    check_error(
+        &[CLUSTER, "--worker=d:4"],
+        None,
+        "--cluster and --worker both give the cluster; keep one",
+    );
+    check_error(
+        &["--chief=a:1", "--master=b:2"],
+        None,
+        "--chief and --master are two names for one job; keep one",
+    );
+}
+
+#[test]
+fn what_is_missing_or_wrong_is_named() {
+    check_error(
+        &[],
+        None,
+        "no cluster given: use --cluster, --ps_hosts and --worker_hosts, --server_def, or the \
+         environment variable TF_CONFIG",
+    );
+    check_error(&[CLUSTER], None, "--job_name is missing; the jobs are ps, worker");
+    check_error(
+        &[CLUSTER, "--job_name=worker"],
+        None,
+        "--task_index is missing; job `worker` has 2 tasks",
+    );
+    check_error(
+        &[CLUSTER, "--job_name=worker", "--task_index=2"],
+        None,
+        "--task_index: job `worker` has no task 2; its tasks are 0, 1",
+    );
+    check_error(
+        &[CLUSTER, "--job_name=wroker"],
+        None,
+        "--job_name: the cluster has no job `wroker`; its jobs are `ps`, `worker`",
+    );
+    check_error(
+        &[CLUSTER, "--job_name=evaluator"],
+        None,
+        "--job_name: an evaluator is not part of the cluster and needs no server",
+    );
+    check_error(&["--worker=a"], None, "--worker: address `a` has no port; write it as `a:2222`");
+    check_error(
+        &["--worker=a:1", "--protocol=grpc+verbs"],
+        None,
+        "--protocol: protocol `grpc+verbs` is not supported; use `grpc`",
+    );
+    check_error(&[], Some("{}"), "TF_CONFIG.cluster is missing");
+    let error = parse(&["--server_def=/no/such/file"], None).unwrap_err();
+    assert!(error.message().starts_with("cannot read `/no/such/file`: "), "{error}");
+}
