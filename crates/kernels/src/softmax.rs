@@ -254,7 +254,7 @@ mod tests {
     }
 
     fn close(found: f32, exact: f64) -> bool {
-        (f64::from(found) - exact).abs() <= 2e-6 * exact.abs().max(0.1)
+        (f64::from(found) - exact).abs() <= 2e-6 * exact.abs().max(0.5)
     }
 
     #[test]
