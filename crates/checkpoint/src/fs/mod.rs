@@ -1,0 +1,67 @@
+//! The few things that checkpoints ask of a file system.
+//!
+//! Everything in this crate goes through [`FileSystem`], so that checkpoints can live elsewhere than
+//! on local disks. Paths are strings with `/` between their parts, as in TensorFlow.
+
+mod glob;
+mod local;
+#[cfg(test)]
+pub(crate) mod memory;
+
+use std::fmt;
+
+use tensorfleet_tensor::Result;
+
+pub use local::LocalFileSystem;
+
+/// A place with files.
+pub trait FileSystem: fmt::Debug + Send + Sync {
+    /// Opens a file for reading; `NOT_FOUND` if there is none.
+    fn open(&self, path: &str) -> Result<Box<dyn ReadFile>>;
+
+    /// Creates a file, replacing one of the same name.
+    fn create(&self, path: &str) -> Result<Box<dyn WriteFile>>;
+
+    /// Moves a file, replacing one of the new name. Readers see the old or the new file, whole.
+    fn rename(&self, from: &str, to: &str) -> Result<()>;
+
+    /// Deletes a file.
+    fn delete(&self, path: &str) -> Result<()>;
+
+    /// Creates a directory whose parent exists. That it exists already is no error.
+    fn create_dir(&self, path: &str) -> Result<()>;
+
+    /// Deletes an empty directory.
+    fn delete_dir(&self, path: &str) -> Result<()>;
+
+    /// Lists, in order, the paths that match a pattern with `*`, `?` and `[a-z]` within its parts.
+    fn glob(&self, pattern: &str) -> Result<Vec<String>>;
+}
+
+/// A file being read, perhaps by several threads.
+#[expect(clippy::len_without_is_empty, reason = "nobody asks whether a file is empty")]
+pub trait ReadFile: fmt::Debug + Send + Sync {
+    /// The size of the file in bytes.
+    fn len(&self) -> u64;
+
+    /// Fills `buffer` with the bytes from `offset` on; `OUT_OF_RANGE` if the file ends before.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()>;
+}
+
+/// A file being written from its beginning to its end.
+pub trait WriteFile: fmt::Debug + Send {
+    /// Appends bytes.
+    fn append(&mut self, bytes: &[u8]) -> Result<()>;
+
+    /// Makes what was written durable and closes the file.
+    fn finish(self: Box<Self>) -> Result<()>;
+}
+
+/// The directory part of a path, as TensorFlow splits it.
+pub(crate) fn directory(path: &str) -> &str {
+    match path.rsplit_once('/') {
+        Some(("", _)) => "/",
+        Some((directory, _)) => directory,
+        None => "",
+    }
+}
