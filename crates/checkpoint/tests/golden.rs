@@ -97,6 +97,20 @@ fn every_type_is_written_as_tensorflow_writes_it() {
     check_same_bytes(&bundle::data_path(&prefix, 0, 1), "types.data-00000-of-00001");
 }
 
+/// An index of several blocks is too large to check in, but its checksum is not.
+#[test]
+fn large_indices_are_written_as_tensorflow_writes_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let prefix = format!("{}/many", directory.path().display());
+    let mut writer = bundle::Writer::new(local(), &prefix).unwrap();
+    for i in 0..9000 {
+        writer.add(format!("variable_{i:05}/with/long/name"), &Tensor::scalar(i as f32)).unwrap();
+    }
+    writer.finish().unwrap();
+    let index = fs::read(bundle::index_path(&prefix)).unwrap();
+    assert_eq!((index.len(), crc32c::crc32c(&index)), (312_587, 0xd459_0559));
+}
+
 #[test]
 fn the_first_format_is_written_as_tensorflow_writes_it() {
     let directory = tempfile::tempdir().unwrap();

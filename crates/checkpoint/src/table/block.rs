@@ -4,12 +4,11 @@ use tensorfleet_tensor::{Result, data_loss};
 
 use crate::coding::{put_varint, take, take_varint_usize};
 
-/// How many keys share a restart point.
-const RESTART_INTERVAL: usize = 16;
-
 /// A block being written.
 #[derive(Debug)]
 pub(super) struct BlockBuilder {
+    /// How many keys share a restart point.
+    restart_interval: usize,
     bytes: Vec<u8>,
     restarts: Vec<u32>,
     since_restart: usize,
@@ -17,14 +16,29 @@ pub(super) struct BlockBuilder {
 }
 
 impl BlockBuilder {
-    pub(super) fn new() -> Self {
-        Self { bytes: Vec::new(), restarts: vec![0], since_restart: 0, last_key: Vec::new() }
+    pub(super) fn data() -> Self {
+        Self::new(16)
+    }
+
+    /// Index blocks are searched more often than read through.
+    pub(super) fn index() -> Self {
+        Self::new(1)
+    }
+
+    fn new(restart_interval: usize) -> Self {
+        Self {
+            restart_interval,
+            bytes: Vec::new(),
+            restarts: vec![0],
+            since_restart: 0,
+            last_key: Vec::new(),
+        }
     }
 
     /// Appends a record. Keys must grow.
     pub(super) fn add(&mut self, key: &[u8], value: &[u8]) {
         let mut shared = 0;
-        if self.since_restart < RESTART_INTERVAL {
+        if self.since_restart < self.restart_interval {
             shared = common_prefix(&self.last_key, key);
         } else {
             self.restarts.push(self.bytes.len() as u32);

@@ -27,8 +27,8 @@ impl TableBuilder {
         Self {
             file,
             offset: 0,
-            block: BlockBuilder::new(),
-            index: BlockBuilder::new(),
+            block: BlockBuilder::data(),
+            index: BlockBuilder::index(),
             closed: None,
             last_key: None,
         }
@@ -50,11 +50,11 @@ impl TableBuilder {
     /// Writes what is left and makes the file durable.
     pub(crate) fn finish(mut self) -> Result<()> {
         self.close_block()?;
-        let meta = self.write_block(BlockBuilder::new())?;
+        let meta = self.write_block(BlockBuilder::data())?;
         if let Some((last, handle)) = self.closed.take() {
             self.add_to_index(&successor(&last), handle);
         }
-        let index = std::mem::replace(&mut self.index, BlockBuilder::new());
+        let index = std::mem::replace(&mut self.index, BlockBuilder::index());
         let index = self.write_block(index)?;
         let mut footer = Vec::with_capacity(FOOTER_LEN);
         meta.put(&mut footer);
@@ -69,7 +69,7 @@ impl TableBuilder {
         if self.block.is_empty() {
             return Ok(());
         }
-        let block = std::mem::replace(&mut self.block, BlockBuilder::new());
+        let block = std::mem::replace(&mut self.block, BlockBuilder::data());
         let last_key = block.last_key().to_vec();
         let handle = self.write_block(block)?;
         self.closed = Some((last_key, handle));

@@ -2,9 +2,8 @@
 //!
 //! A file is a row of blocks: data blocks with the records, an empty meta block, an index block
 //! that names the last key of every data block, and a footer that finds the last two. A key is
-//! stored as what it adds to the key before it, except at every sixteenth, a restart point. Each
-//! block has a checksum. Tables are written uncompressed, as TensorFlow does; compressed ones are
-//! read.
+//! stored as what it adds to the key before it, except at restart points. Each block has a
+//! checksum. Tables are written uncompressed, as TensorFlow does; compressed ones are read.
 
 mod block;
 mod builder;
