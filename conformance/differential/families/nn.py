@@ -1,5 +1,6 @@
 """Neural networks."""
 
+import numpy as np
 import tensorflow as tf
 
 from conformance.differential.cases import Case, Tolerance, generates
@@ -88,3 +89,72 @@ def bias_add_gradient(op, draw):
                 shape = draw.shape(rank, low=draw.choice([0, 1, 1]))
                 yield Case(op, [whole(draw, dtype, shape)], {"data_format": data_format})
         yield Case(op, [whole(draw, dtype, [3])])
+
+
+@generates("TopKV2")
+def top_k(op, draw):
+    for dtype in draw.types(op, "T"):
+        for index in range(6):
+            shape = draw.shape(draw.integer(1, 3), low=draw.choice([0, 1, 1, 1]), high=6)
+            k = draw.integer(0, shape[-1])
+            attrs = {"sorted": index % 3 > 0, "index_type": draw.choice([tf.int16, tf.int32, tf.int64])}
+            k = np.array(k, draw.choice([np.int16, np.int32, np.int64]))
+            yield Case(op, [draw.array(dtype, shape, 0, 9), k], attrs)
+        attrs = {"sorted": draw.chance()}
+        yield Case(op, [draw.array(dtype, [2, 60], 0, 99), np.int32(draw.integer(2, 60))], attrs)
+    yield Case(op, [np.float32(1), np.int32(1)])
+    yield Case(op, [draw.array(tf.float32, [3]), np.int32(4)])
+    yield Case(op, [draw.array(tf.float32, [3]), np.int32(-1)])
+    yield Case(op, [draw.array(tf.float32, [3]), np.int32([1])])
+    yield Case(op, [np.zeros([1, 40000], np.float32), np.int32(1)], {"index_type": tf.int16})
+
+
+@generates("InTopK", "InTopKV2")
+def in_top_k(op, draw):
+    def case(predictions, targets, k):
+        if op == "InTopK":
+            return Case(op, [predictions, targets], {"k": int(k)})
+        return Case(op, [predictions, targets, targets.dtype.type(k)])
+
+    for dtype in [tf.int32, tf.int64]:
+        for _ in range(10):
+            rows, classes = draw.integer(0, 5), draw.integer(1, 6)
+            predictions = draw.array(tf.float32, [rows, classes], 0, 4, special=draw.chance(0.3))
+            targets = draw.integers([rows], -1 if draw.chance(0.2) else 0, classes - 1, dtype)
+            yield case(predictions.round(), targets, draw.integer(-1, classes + 1))
+        yield case(draw.array(tf.float32, [3]), draw.integers([3], 0, 2, dtype), 1)
+        yield case(draw.array(tf.float32, [3, 2]), draw.integers([3, 1], 0, 1, dtype), 1)
+        yield case(draw.array(tf.float32, [3, 2]), draw.integers([2], 0, 1, dtype), 1)
+
+
+@generates("NthElement")
+def nth_element(op, draw):
+    for dtype in draw.types(op, "T"):
+        for _ in range(4):
+            shape = draw.shape(draw.integer(1, 3), low=draw.choice([0, 1, 1, 1]), high=6)
+            n = draw.integer(0, max(shape[-1] - 1, 0))
+            yield Case(op, [draw.array(dtype, shape), np.int32(n)], {"reverse": draw.chance()})
+    yield Case(op, [np.float32(1), np.int32(0)])
+    yield Case(op, [draw.array(tf.float32, [2, 3]), np.int32(3)])
+    yield Case(op, [draw.array(tf.float32, [2, 3]), np.int32(-1)])
+    yield Case(op, [draw.array(tf.float32, [2, 3]), np.int32([1])])
+
+
+@generates("DataFormatDimMap", "DataFormatVecPermute")
+def data_format(op, draw):
+    spellings = [("NHWC", "NCHW"), ("NCHW", "NHWC"), ("NDHWC", "NCDHW"), ("HWIO", "OIHW"), ("NHWC", "NHWC")]
+    for dtype in draw.types(op, "T"):
+        for source, target in spellings:
+            attrs = {"src_format": source, "dst_format": target}
+            rank = len(source)
+            if op == "DataFormatDimMap":
+                yield Case(op, [draw.integers(draw.shape(), -rank, rank - 1, dtype)], attrs)
+                yield Case(op, [draw.integers([9], -rank - 3, rank + 3, dtype)], attrs)
+            else:
+                for shape in ([rank], [rank - 2], [rank, 2], [rank - 2, 2]):
+                    yield Case(op, [draw.integers(shape, 0, 99, dtype)], attrs)
+        for shape in ([], [3], [4, 3], [1, 2, 2]):
+            yield Case(op, [draw.integers(shape, 0, 3, dtype)])
+        for source, target in [("NHW", "NWH"), ("NHWC", "NHWX"), ("NHHC", "NCHH"), ("NHWC", "NDHWC")]:
+            attrs = {"src_format": source, "dst_format": target}
+            yield Case(op, [draw.integers([4], 0, 3, dtype)], attrs)

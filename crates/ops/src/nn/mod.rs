@@ -2,12 +2,26 @@
 
 mod activation;
 mod bias_add;
+mod data_format;
+mod in_top_k;
+mod nth_element;
 mod relu;
+mod top_k;
+
+use std::cmp::Ordering;
 
 use tensorfleet_framework::Op;
 use tensorfleet_tensor::{DType, Error, internal};
 
-pub(super) const OPS: &[&[Op]] = &[activation::OPS, bias_add::OPS, relu::OPS];
+pub(super) const OPS: &[&[Op]] = &[
+    activation::OPS,
+    bias_add::OPS,
+    data_format::OPS,
+    in_top_k::OPS,
+    nth_element::OPS,
+    relu::OPS,
+    top_k::OPS,
+];
 
 /// The types of networks' values.
 const FLOATS: &[DType] = &[DType::Half, DType::BFloat16, DType::Float, DType::Double];
@@ -23,6 +37,32 @@ const INTEGERS: &[DType] = &[
     DType::UInt32,
     DType::UInt64,
 ];
+
+/// All types with an order.
+const REAL_NUMBERS: &[DType] = &[
+    DType::Half,
+    DType::BFloat16,
+    DType::Float,
+    DType::Double,
+    DType::Int8,
+    DType::Int16,
+    DType::Int32,
+    DType::Int64,
+    DType::UInt8,
+    DType::UInt16,
+    DType::UInt32,
+    DType::UInt64,
+];
+
+/// Compares numbers, with NaN after all others: sorting needs an order of all values.
+fn nan_last<T: PartialOrd>(a: &T, b: &T) -> Ordering {
+    a.partial_cmp(b).unwrap_or_else(|| is_nan(a).cmp(&is_nan(b)))
+}
+
+#[expect(clippy::eq_op, reason = "only NaN differs from itself")]
+fn is_nan<T: PartialOrd>(value: &T) -> bool {
+    value != value
+}
 
 /// The error for a type that no kernel is registered for, so that it cannot come this far.
 fn unsupported(dtype: DType) -> Error {
