@@ -158,3 +158,46 @@ def data_format(op, draw):
         for source, target in [("NHW", "NWH"), ("NHWC", "NHWX"), ("NHHC", "NCHH"), ("NHWC", "NDHWC")]:
             attrs = {"src_format": source, "dst_format": target}
             yield Case(op, [draw.integers([4], 0, 3, dtype)], attrs)
+
+
+@generates("Softmax", "LogSoftmax", tolerance=APPROXIMATE)
+def softmax(op, draw):
+    for dtype in draw.types(op, "T"):
+        for shape in draw.shapes()[1:]:
+            yield Case(op, [draw.array(dtype, shape)])
+        yield Case(op, [draw.array(dtype, [3, 40], -30, 30)])
+        yield Case(op, [np.array([-np.inf, 0, 3]).astype(dtype.as_numpy_dtype)])
+
+
+@generates("SoftmaxCrossEntropyWithLogits", tolerance=SUMMED)
+def cross_entropy(op, draw):
+    for dtype in draw.types(op, "T"):
+        for _ in range(4):
+            shape = draw.shape(2, low=draw.choice([0, 1, 1, 1]), high=6)
+            yield Case(op, [draw.array(dtype, shape, -3, 3), draw.array(dtype, shape, 0, 1)])
+        for one, other in [([2, 3], [1, 3]), ([3], [2, 3]), ([2, 1], [1, 3]), ([], [2, 3]), ([2, 3], [1, 1])]:
+            yield Case(op, [draw.array(dtype, one, -3, 3), draw.array(dtype, other, 0, 1)])
+        for one, other in [([2, 3], [2, 2]), ([3], [3]), ([2, 2, 3], [2, 2, 3]), ([1, 2, 3], [2, 3])]:
+            yield Case(op, [draw.array(dtype, one, -3, 3), draw.array(dtype, other, 0, 1)])
+
+
+@generates("SparseSoftmaxCrossEntropyWithLogits", tolerance=SUMMED)
+def sparse_cross_entropy(op, draw):
+    for dtype in draw.types(op, "T"):
+        for labels in [tf.int32, tf.int64]:
+            for _ in range(4):
+                rows, classes = draw.integer(0, 4), draw.integer(1, 6)
+                inputs = [draw.array(dtype, [rows, classes], -3, 3), draw.integers([rows], 0, classes - 1, labels)]
+                yield Case(op, inputs)
+            logits = draw.array(dtype, [2, 3], -3, 3)
+            for bad in ([0, 3], [-1, 1], [0], [[0], [1]], [0, 2**31 - 1]):
+                yield Case(op, [logits, np.array(bad, labels.as_numpy_dtype)])
+            yield Case(op, [logits[0], np.array([0, 1, 2], labels.as_numpy_dtype)])
+            yield Case(op, [logits[:, :0], np.array([0, 0], labels.as_numpy_dtype)])
+
+
+@generates("L2Loss", tolerance=SUMMED)
+def l2_loss(op, draw):
+    for dtype in draw.types(op, "T"):
+        for shape in draw.shapes():
+            yield Case(op, [whole(draw, dtype, shape)])

@@ -1,12 +1,11 @@
 //! `BiasAdd` and its gradient: one value for each channel, added to all values of the channel.
 
-use std::convert::identity;
-
 use half::{bf16, f16};
 use num_complex::Complex;
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::parallel::rows_mut;
+use tensorfleet_kernels::reduce::{Axes, Sum, reduce};
 use tensorfleet_tensor::{DType, Element, Result, Shape, Tensor, dispatch, invalid_argument};
 
 pub(super) const OPS: &[Op] = &[
@@ -64,8 +63,6 @@ const NUMBERS: &[DType] = &[
 
 /// Elements below which another thread is not worth waking.
 const MIN_WORK: usize = 32 * 1024;
-/// Rows summed before their sum is added to the rest: long sums would lose digits.
-const SUMMED_AT_ONCE: usize = 256;
 
 #[derive(Debug)]
 struct BiasAdd {
@@ -128,11 +125,10 @@ impl Kernel for BiasAddGrad {
                 Complex<f32>, Complex<f64>,
             ],
             T => {
-                let sums = layout.sum::<T>(par, gradient.values()?);
+                let values = gradient.values::<T>()?;
+                let axes = Axes::new(&[layout.outer, layout.channels, layout.inner], |axis| axis != 1);
                 Tensor::build(Shape::vector(layout.channels), |out| {
-                    for (out, &sum) in out.iter_mut().zip(&sums) {
-                        *out = T::narrow(sum);
-                    }
+                    reduce::<Sum, T>(par, values, &axes, out);
                 })
             },
             else => Err(super::unsupported(gradient.dtype()))
@@ -182,7 +178,7 @@ impl Layout {
             par.for_each(rows_mut(values, self.outer), min_rows, |_, values| {
                 for row in values.data.chunks_exact_mut(self.channels) {
                     for (value, &bias) in row.iter_mut().zip(bias) {
-                        *value = T::narrow(T::add(value.widen(), bias.widen()));
+                        *value = value.plus(bias);
                     }
                 }
             });
@@ -191,113 +187,30 @@ impl Layout {
         let runs = rows_mut(values, self.outer * self.channels);
         par.for_each(runs, MIN_WORK.div_ceil(self.inner), |range, values| {
             for (index, run) in range.zip(values.data.chunks_exact_mut(self.inner)) {
-                let bias = bias[index % self.channels].widen();
-                run.iter_mut().for_each(|value| *value = T::narrow(T::add(value.widen(), bias)));
+                let bias = bias[index % self.channels];
+                run.iter_mut().for_each(|value| *value = value.plus(bias));
             }
         });
     }
-
-    /// The sum of each channel.
-    fn sum<T: Addend>(self, par: Parallel, values: &[T]) -> Vec<T::Sum> {
-        let mut total = vec![T::Sum::default(); self.channels];
-        if self.is_empty() {
-            return total;
-        }
-        let block = self.channels * self.inner;
-        let parts = par.map_ranges(self.outer, MIN_WORK.div_ceil(block), |range| {
-            let mut sums = vec![T::Sum::default(); self.channels];
-            let mut some = sums.clone();
-            let values = &values[range.start * block..range.end * block];
-            for blocks in values.chunks(SUMMED_AT_ONCE * block) {
-                some.fill(T::Sum::default());
-                for block in blocks.chunks_exact(block) {
-                    add_block::<T>(&mut some, block, self.inner);
-                }
-                merge::<T>(&mut sums, &some);
-            }
-            sums
-        });
-        parts.iter().for_each(|part| merge::<T>(&mut total, part));
-        total
-    }
 }
 
-fn add_block<T: Addend>(sums: &mut [T::Sum], block: &[T], inner: usize) {
-    if inner == 1 {
-        for (sum, &value) in sums.iter_mut().zip(block) {
-            *sum = T::add(*sum, value.widen());
-        }
-        return;
-    }
-    for (sum, run) in sums.iter_mut().zip(block.chunks_exact(inner)) {
-        for some in run.chunks(SUMMED_AT_ONCE) {
-            *sum = T::add(*sum, sum_run(some));
-        }
-    }
-}
-
-/// Sums adjacent values in several lanes, which the compiler keeps in one vector.
-fn sum_run<T: Addend>(values: &[T]) -> T::Sum {
-    let mut lanes = [T::Sum::default(); 8];
-    let (chunks, rest) = values.as_chunks::<8>();
-    for chunk in chunks {
-        for (lane, &value) in lanes.iter_mut().zip(chunk) {
-            *lane = T::add(*lane, value.widen());
-        }
-    }
-    for (lane, &value) in lanes.iter_mut().zip(rest) {
-        *lane = T::add(*lane, value.widen());
-    }
-    lanes.into_iter().fold(T::Sum::default(), T::add)
-}
-
-fn merge<T: Addend>(total: &mut [T::Sum], part: &[T::Sum]) {
-    for (total, &part) in total.iter_mut().zip(part) {
-        *total = T::add(*total, part);
-    }
-}
-
-/// A number that is summed in a type wide enough for long sums; integers wrap.
+/// A number with a sum; integers wrap.
 trait Addend: Element {
-    type Sum: Copy + Default + Send + Sync;
-
-    fn widen(self) -> Self::Sum;
-    fn narrow(sum: Self::Sum) -> Self;
-    fn add(a: Self::Sum, b: Self::Sum) -> Self::Sum;
+    fn plus(self, other: Self) -> Self;
 }
 
 macro_rules! addends {
-    ($($type:ty: $sum:ty, $widen:expr, $narrow:expr, $add:expr;)+) => {$(
+    ($($type:ty)+ => |$a:ident, $b:ident| $sum:expr) => {$(
         impl Addend for $type {
-            type Sum = $sum;
-
             #[inline(always)]
-            fn widen(self) -> $sum {
-                $widen(self)
-            }
-
-            #[inline(always)]
-            fn narrow(sum: $sum) -> $type {
-                $narrow(sum)
-            }
-
-            #[inline(always)]
-            fn add(a: $sum, b: $sum) -> $sum {
-                $add(a, b)
+            fn plus(self, other: Self) -> Self {
+                let ($a, $b) = (self, other);
+                $sum
             }
         }
     )+};
-    (whole: $($type:ty)+ => $add:expr) => {
-        addends! { $($type: $type, identity, identity, $add;)+ }
-    };
-    (wrapping: $($type:ty)+) => {
-        addends! { $($type: $type, identity, identity, <$type>::wrapping_add;)+ }
-    };
 }
 
-addends! { whole: f32 f64 Complex<f32> Complex<f64> => |a, b| a + b }
-addends! { wrapping: i8 i16 i32 i64 u8 u16 u32 u64 }
-addends! {
-    f16: f32, f16::to_f32, f16::from_f32, |a, b| a + b;
-    bf16: f32, bf16::to_f32, bf16::from_f32, |a, b| a + b;
-}
+addends!(f32 f64 Complex<f32> Complex<f64> => |a, b| a + b);
+addends!(i8 i16 i32 i64 u8 u16 u32 u64 => |a, b| a.wrapping_add(b));
+addends!(f16 bf16 => |a, b| Self::from_f32(a.to_f32() + b.to_f32()));

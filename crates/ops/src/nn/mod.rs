@@ -2,10 +2,13 @@
 
 mod activation;
 mod bias_add;
+mod cross_entropy;
 mod data_format;
 mod in_top_k;
+mod l2_loss;
 mod nth_element;
 mod relu;
+mod softmax;
 mod top_k;
 
 use std::cmp::Ordering;
@@ -16,10 +19,13 @@ use tensorfleet_tensor::{DType, Error, internal};
 pub(super) const OPS: &[&[Op]] = &[
     activation::OPS,
     bias_add::OPS,
+    cross_entropy::OPS,
     data_format::OPS,
     in_top_k::OPS,
+    l2_loss::OPS,
     nth_element::OPS,
     relu::OPS,
+    softmax::OPS,
     top_k::OPS,
 ];
 

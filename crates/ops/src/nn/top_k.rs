@@ -6,9 +6,7 @@ use half::{bf16, f16};
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::parallel::{rows, rows_mut};
-use tensorfleet_tensor::{
-    DType, Element, Result, Shape, Tensor, dispatch, invalid_argument,
-};
+use tensorfleet_tensor::{DType, Element, Result, Shape, Tensor, dispatch, invalid_argument};
 
 use self::heap::Heap;
 use super::{REAL_NUMBERS, is_nan};
