@@ -136,8 +136,8 @@ impl Job<'_> {
         let Job { par, input, k, sorted, shape } = self;
         let mut values = Tensor::for_overwrite::<T>(shape.clone())?;
         let mut indices = Tensor::for_overwrite::<I>(shape)?;
-        let count = if k == 0 { 0 } else { values.num_elements() / k };
-        if count > 0 {
+        if values.num_elements() > 0 {
+            let count = values.num_elements() / k;
             let columns = input.num_elements() / count;
             let work = (
                 rows(input.values::<T>()?, count),
@@ -170,7 +170,12 @@ fn pick<T: PartialOrd + Copy>(row: &[T], k: usize, sorted: bool, picked: &mut Ve
         picked.sort_unstable_by(|&a, &b| largest_first(&row[a], &row[b]).then(a.cmp(&b)));
     } else {
         let mut heap = Heap::new(picked, k, |a: usize, b: usize| {
-            row[a] > row[b] || (!(row[a] < row[b]) && a < b)
+            match row[a].partial_cmp(&row[b]) {
+                Some(Ordering::Greater) => true,
+                Some(Ordering::Less) => false,
+                // The earlier of equals; NaN equals everything.
+                _ => a < b,
+            }
         });
         (0..row.len()).for_each(|at| heap.offer(at));
         if sorted {
