@@ -320,3 +320,159 @@ fn bind(value: &AttrValue, bindings: &AttrMap) -> Result<AttrValue> {
         other => other.clone(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+    use crate::testing::{ops, parse, print_graph};
+
+    fn check_with(text: &str, attrs: AttrMap, expected: Expect) {
+        let ops = ops();
+        let graph = parse(text, &ops).unwrap();
+        let func = Func { name: "f".to_owned(), attrs };
+        let text = match instantiate_function(&func, graph.library(), &ops) {
+            Ok(body) => {
+                let names = |ids: &[NodeId]| {
+                    let names = ids.iter().map(|&id| body.graph.node(id).name.to_string());
+                    names.collect::<Vec<_>>().join(" ")
+                };
+                let (args, returns) = (names(&body.args), names(&body.returns));
+                let effects = names(&body.control_returns);
+                format!("{}{args} -> {returns} ^ {effects}\n", print_graph(&body.graph))
+            }
+            Err(error) => error.to_string(),
+        };
+        expected.assert_eq(&text);
+    }
+
+    fn check(text: &str, expected: Expect) {
+        check_with(text, AttrMap::new(), expected);
+    }
+
+    #[test]
+    fn outputs_are_found_by_name_and_effects_are_kept() {
+        check(
+            "fn f(x: float, h: resource) -> (a: float = s:y:1, b: float = x) ^last {
+               s = Split(n:y) {num_split=3}
+               n = Neg(x, ^x)
+               unused = Neg(n:y:0)
+               write = AssignVariableOp(h, s:y:2)
+               last = NoOp(^write)
+             }",
+            expect![[r#"
+                x = _Arg
+                h = _Arg
+                s = Split(n)
+                n = Neg(x, ^x)
+                write = AssignVariableOp(h, s:2)
+                last = NoOp(^write)
+                a_RetVal = _Retval(s:1)
+                b_RetVal = _Retval(x)
+                x h -> a_RetVal b_RetVal ^ last
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_whole_list_may_be_named_at_once() {
+        check(
+            "fn f(x: float) -> (a: float = m:output:0) {
+               s = Split(x)
+               m = Merge(s:y)
+             }",
+            expect![[r#"
+                x = _Arg
+                s = Split(x)
+                m = Merge(s, s:1)
+                a_RetVal = _Retval(m)
+                x -> a_RetVal ^ 
+            "#]],
+        );
+    }
+
+    #[test]
+    fn open_attributes_get_values() {
+        let text = "fn f(x: float) -> (a: float = m:output:0) {
+              s = Split(x) {num_split=$n}
+              m = Merge(s:y) {N=$n}
+            }";
+        check(
+            text,
+            expect![[r#"
+            INVALID_ARGUMENT: while instantiating function f: Failed to bind all placeholders: no value for n
+            	 [[{{node s}}]]"#]],
+        );
+        let three = AttrMap::from([("n".to_owned(), AttrValue::Int(3))]);
+        check_with(
+            text,
+            three,
+            expect![[r#"
+            x = _Arg
+            s = Split(x)
+            m = Merge(s, s:1, s:2)
+            a_RetVal = _Retval(m)
+            x -> a_RetVal ^ 
+        "#]],
+        );
+    }
+
+    #[test]
+    fn wrong_bodies_are_refused() {
+        let body = |node: &str| format!("fn f(x: float) -> (a: float = n:y:0) {{\n{node}\n}}");
+        check(
+            &body("n = Neg(gone)"),
+            expect![[r#"
+            INVALID_ARGUMENT: while instantiating function f: input gone is not found
+            	 [[{{node n}}]]"#]],
+        );
+        check(
+            &body("n = Neg(x:1)"),
+            expect![[r#"
+            INVALID_ARGUMENT: while instantiating function f: input x:1 is not found
+            	 [[{{node n}}]]"#]],
+        );
+        check(
+            &body("n = Neg(m:z:0)\nm = Neg(x)"),
+            expect![[r#"
+            INVALID_ARGUMENT: while instantiating function f: input m:z:0 is not found
+            	 [[{{node n}}]]"#]],
+        );
+        check(
+            &body("n = Neg(m:y:1)\nm = Neg(x)"),
+            expect![[r#"
+            INVALID_ARGUMENT: while instantiating function f: input m:y:1 is not found
+            	 [[{{node n}}]]"#]],
+        );
+        check(
+            &body("n = Neg(x, ^gone)"),
+            expect![[r#"
+            INVALID_ARGUMENT: while instantiating function f: input ^gone is not found
+            	 [[{{node n}}]]"#]],
+        );
+        check(
+            &body("n = Neg(x, x)"),
+            expect![
+                "INVALID_ARGUMENT: while instantiating function f: NodeDef expected inputs 'float' do not match 2 inputs specified; Op<name=Neg; signature=x:T -> y:T; attr=T:type,default=DT_FLOAT>; NodeDef: {{node n}}"
+            ],
+        );
+        check(
+            &body("n = Neg(n:y:0)"),
+            expect![
+                "INVALID_ARGUMENT: while instantiating function f: Graph is invalid, contains a cycle with 2 nodes, including: n, a_RetVal"
+            ],
+        );
+        check(
+            &body("m = Neg(x)"),
+            expect!["INVALID_ARGUMENT: while instantiating function f: input n:y:0 is not found"],
+        );
+        check(
+            &body("n = Neg(u:y:0)\nu = Unknown(x)"),
+            expect![
+                "NOT_FOUND: while instantiating function f: Op type not registered 'Unknown' in binary running on tensorfleet. Make sure the Op and Kernel are registered in the binary running in this process."
+            ],
+        );
+        check("a = NoOp", expect!["NOT_FOUND: Function f is not defined."]);
+    }
+}

@@ -7,19 +7,23 @@
 //!    is in the same place in every step;
 //! 2. `prune`, which keeps what the fetches and targets need and turns feeds and fetches into
 //!    nodes;
-//! 3. `partition`, which cuts the graph along devices and joins the pieces by `_Send` and
+//! 3. `lower`, which puts the bodies of functions in place of calls, after which the new nodes are
+//!    placed;
+//! 4. `partition`, which cuts the graph along devices and joins the pieces by `_Send` and
 //!    `_Recv`.
 //!
 //! In debug builds the graph is validated after each pass.
 
 mod edit;
 mod function;
+mod lower;
 mod partition;
 mod place;
 mod prune;
 #[cfg(test)]
 mod testing;
 
+use place::Calls;
 use tensorfleet_framework::{DeviceName, Registry};
 use tensorfleet_graph::{Graph, Node, NodeId};
 use tensorfleet_tensor::{Result, Tensor};
@@ -111,10 +115,17 @@ pub fn plan(
     _evaluate: &dyn Evaluate,
     options: &Options,
 ) -> Result<Plan> {
-    let placement = place::place(graph, devices, client, options);
+    let placement = place::place(graph, Calls::Open, devices, client, options);
     let mut step = prune::prune(graph, spec, client, ops)?;
     validate(&step.graph)?;
     placement.apply(graph, &mut step.graph)?;
+    let (mut step, had_calls) = lower::lower(step, ops, options)?;
+    if had_calls {
+        validate(&step.graph)?;
+        let unplaced = step.graph.clone();
+        let placement = place::place(&unplaced, Calls::Final, devices, client, options);
+        placement.apply(&unplaced, &mut step.graph)?;
+    }
     let placement = if options.log_device_placement { report(&step.graph) } else { Vec::new() };
     let partitions = partition::partition(&step.graph, devices, ops)?;
     for partition in &partitions {
@@ -128,7 +139,6 @@ pub fn plan(
 struct Step {
     graph: Graph,
     /// The nodes for whose sake the others are there: fetches, targets and side effects.
-    #[expect(dead_code, reason = "read by the passes that rewrite")]
     roots: Vec<NodeId>,
 }
 

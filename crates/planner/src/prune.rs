@@ -106,6 +106,16 @@ pub(crate) fn ancestors(graph: &Graph, roots: impl IntoIterator<Item = NodeId>) 
     kept
 }
 
+/// Drops what no root needs.
+pub(crate) fn keep_needed(step: Step) -> Step {
+    let Step { graph, roots } = step;
+    let kept = ancestors(&graph, roots.iter().copied());
+    let pruned = graph.retain(|id| kept[id.index()]);
+    let find = |id| pruned.find(&graph.node(id).name).expect("roots are kept");
+    let roots = roots.into_iter().map(find).collect();
+    Step { graph: pruned, roots }
+}
+
 /// Where a step enters and leaves the graph.
 struct Ends {
     feeds: Vec<Output>,

@@ -32,6 +32,34 @@ const fn edge(name: &'static str, attrs: &'static [&'static str]) -> Op {
     Op { name, attrs, stateful: true, ..Op::DEFAULT }
 }
 
+const fn call(name: &'static str, stateful: bool) -> Op {
+    Op {
+        name,
+        inputs: &["args: Tin"],
+        outputs: &["output: Tout"],
+        attrs: &["Tin: list(type)", "Tout: list(type)", "f: func"],
+        stateful,
+        ..Op::DEFAULT
+    }
+}
+
+const fn branch(name: &'static str, stateful: bool) -> Op {
+    Op {
+        name,
+        inputs: &["cond: Tcond", "input: Tin"],
+        outputs: &["output: Tout"],
+        attrs: &[
+            "Tcond: type = DT_BOOL",
+            "Tin: list(type)",
+            "Tout: list(type)",
+            "then_branch: func",
+            "else_branch: func",
+        ],
+        stateful,
+        ..Op::DEFAULT
+    }
+}
+
 const ENTER: &[&str] = &[
     "T: type = DT_FLOAT",
     "frame_name: string = 'loop'",
@@ -122,6 +150,34 @@ const OPS: &[Op] = &[
     unary("Exit"),
     unary("NextIteration"),
     Op { name: "LoopCond", inputs: &["input: bool"], outputs: &["output: bool"], ..Op::DEFAULT },
+    Op {
+        name: "_SwitchN",
+        inputs: &["data: T", "output_index: int32"],
+        outputs: &["outputs: num_outs * T"],
+        attrs: &["num_outs: int", "T: type"],
+        ..Op::DEFAULT
+    },
+    Op { name: "ToBool", inputs: &["x: T"], outputs: &["y: bool"], attrs: T, ..Op::DEFAULT },
+    call("PartitionedCall", false),
+    call("StatefulPartitionedCall", true),
+    branch("If", true),
+    branch("StatelessIf", false),
+    Op {
+        name: "Case",
+        inputs: &["branch_index: int32", "input: Tin"],
+        outputs: &["output: Tout"],
+        attrs: &["Tin: list(type)", "Tout: list(type)", "branches: list(func)"],
+        stateful: true,
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "While",
+        inputs: &["input: T"],
+        outputs: &["output: T"],
+        attrs: &["T: list(type)", "cond: func", "body: func", "parallel_iterations: int = 10"],
+        stateful: true,
+        ..Op::DEFAULT
+    },
     Op { outputs: &["output: T"], ..edge("_Arg", &["T: type", "index: int"]) },
     Op { inputs: &["input: T"], ..edge("_Retval", &["T: type", "index: int"]) },
     Op {

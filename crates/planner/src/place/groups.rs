@@ -11,9 +11,13 @@ use tensorfleet_framework::DeviceName;
 use tensorfleet_graph::{AttrList, AttrValue, Graph, Node, NodeId};
 use tensorfleet_tensor::{DType, Error, Result, invalid_argument};
 
+use super::Calls;
+use crate::lower::is_call;
+
 /// A partition of a graph's nodes into groups.
 #[derive(Debug)]
 pub(super) struct Groups {
+    calls: Calls,
     parents: Vec<u32>,
     sizes: Vec<u32>,
 }
@@ -29,14 +33,17 @@ pub(super) struct Request {
 
 impl Groups {
     /// Ties the nodes of `graph` together.
-    pub(super) fn new(graph: &Graph) -> Groups {
-        let mut groups =
-            Groups { parents: (0..graph.len() as u32).collect(), sizes: vec![1; graph.len()] };
+    pub(super) fn new(graph: &Graph, calls: Calls) -> Groups {
+        let mut groups = Groups {
+            calls,
+            parents: (0..graph.len() as u32).collect(),
+            sizes: vec![1; graph.len()],
+        };
         // Nodes may name a node that is not in the graph: they still belong together.
         let mut absent: FxHashMap<&[u8], NodeId> = FxHashMap::default();
         for (id, node) in graph.iter() {
             for (index, input) in node.inputs.iter().enumerate() {
-                if carries_state(graph, node, index) || is_back_edge(graph, node, index) {
+                if carries_state(graph, node, index, calls) || is_back_edge(graph, node, index) {
                     groups.unite(id, input.node);
                 }
             }
@@ -82,7 +89,7 @@ impl Groups {
         let mut requests: Vec<Request> =
             std::iter::repeat_with(Request::default).take(graph.len()).collect();
         let (makers, users): (Vec<NodeId>, Vec<NodeId>) =
-            graph.iter().map(|(id, _)| id).partition(|&id| makes_state(graph, id));
+            graph.iter().map(|(id, _)| id).partition(|&id| makes_state(graph, id, self.calls));
         for id in makers.into_iter().chain(users) {
             let node = graph.node(id);
             if node.device.is_empty() {
@@ -98,7 +105,7 @@ impl Groups {
                         request.device = merged;
                         request.asked_by.get_or_insert(id);
                     }
-                    None if uses_state(graph, node) || allow_soft_placement => {}
+                    None if uses_state(graph, node, self.calls) || allow_soft_placement => {}
                     None => {
                         let first = request.asked_by.unwrap_or(id);
                         let error = conflict(graph.node(first), node, &request.device, &pattern);
@@ -129,7 +136,7 @@ impl Patterns {
 }
 
 /// Both patterns in one, unless some part contradicts.
-pub(super) fn merge(a: &DeviceName, b: &DeviceName) -> Option<DeviceName> {
+pub(crate) fn merge(a: &DeviceName, b: &DeviceName) -> Option<DeviceName> {
     fn agree<T: PartialEq>(a: &Option<T>, b: &Option<T>) -> bool {
         a.is_none() || b.is_none() || a == b
     }
@@ -149,16 +156,17 @@ pub(super) fn merge(a: &DeviceName, b: &DeviceName) -> Option<DeviceName> {
 
 /// Whether the input carries a reference or a handle, so that the node must be with its state.
 ///
-/// Calls of functions are free: each part of a body goes to the state that it uses.
-fn carries_state(graph: &Graph, node: &Node, index: usize) -> bool {
-    if is_call(graph, node) {
+/// Calls that will be replaced are free: each part of a body goes to the state that it uses.
+fn carries_state(graph: &Graph, node: &Node, index: usize, calls: Calls) -> bool {
+    let is_open = |node| calls == Calls::Open && is_call(graph, node);
+    if is_open(node) {
         return false;
     }
     let input = node.inputs[index];
     let Some(wanted) = node.input_types().get(index) else { return false };
     let source = graph.node(input.node);
     let Some(given) = source.output_types().get(input.index as usize) else { return false };
-    (wanted.is_ref && given.is_ref) || (given.dtype == DType::Resource && !is_call(graph, source))
+    (wanted.is_ref && given.is_ref) || (given.dtype == DType::Resource && !is_open(source))
 }
 
 fn is_back_edge(graph: &Graph, node: &Node, index: usize) -> bool {
@@ -167,23 +175,15 @@ fn is_back_edge(graph: &Graph, node: &Node, index: usize) -> bool {
         && matches!(&*source.op, "NextIteration" | "RefNextIteration")
 }
 
-/// Whether the node calls functions: by an attribute, or because its op is one.
-pub(super) fn is_call(graph: &Graph, node: &Node) -> bool {
-    let has_function = |value: &AttrValue| {
-        matches!(value, AttrValue::Func(_) | AttrValue::List(AttrList::Funcs(_)))
-    };
-    node.attrs.values().any(has_function) || graph.library().find(&node.op).is_some()
-}
-
-fn uses_state(graph: &Graph, node: &Node) -> bool {
-    (0..node.inputs.len()).any(|index| carries_state(graph, node, index))
+fn uses_state(graph: &Graph, node: &Node, calls: Calls) -> bool {
+    (0..node.inputs.len()).any(|index| carries_state(graph, node, index, calls))
 }
 
 /// Whether the node is where references or handles come from.
-fn makes_state(graph: &Graph, id: NodeId) -> bool {
+fn makes_state(graph: &Graph, id: NodeId, calls: Calls) -> bool {
     let node = graph.node(id);
     node.output_types().iter().any(|value| value.is_ref || value.dtype == DType::Resource)
-        && !uses_state(graph, node)
+        && !uses_state(graph, node, calls)
 }
 
 /// The names in the node's `_class` attribute.

@@ -14,6 +14,9 @@ use tensorfleet_framework::DeviceName;
 use tensorfleet_graph::{Graph, Node, NodeId};
 use tensorfleet_tensor::{Error, Result, invalid_argument};
 
+pub(crate) use groups::merge;
+
+use crate::lower::is_call;
 use crate::{Device, Options};
 use groups::{Groups, Request};
 
@@ -40,21 +43,30 @@ impl Placement {
     }
 }
 
-/// Chooses a device for every node of `graph`. Calls of functions keep the device that they ask
-/// for: the nodes of the body are placed when they are known.
+/// What to do with calls of functions that could be replaced by their bodies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Calls {
+    /// They keep the device that they ask for: the nodes of the body are placed when they are known.
+    Open,
+    /// They were not replaced, and are nodes like others.
+    Final,
+}
+
+/// Chooses a device for every node of `graph`.
 pub(crate) fn place(
     graph: &Graph,
+    calls: Calls,
     devices: &[Device],
     client: &Device,
     options: &Options,
 ) -> Placement {
     let candidates = Candidates::new(devices, client);
-    let mut groups = Groups::new(graph);
+    let mut groups = Groups::new(graph, calls);
     let requests = groups.requests(graph, options.allow_soft_placement);
     let mut failures = FxHashMap::default();
     let mut chosen: Vec<Option<Arc<str>>> = vec![None; graph.len()];
     for (id, node) in graph.iter() {
-        if groups::is_call(graph, node) {
+        if calls == Calls::Open && is_call(graph, node) {
             chosen[id.index()] = Some(Arc::clone(&node.device));
             continue;
         }
@@ -182,7 +194,7 @@ mod tests {
     fn check_with(text: &str, options: &Options, expected: Expect) {
         let (ops, devices) = (ops(), devices());
         let graph = parse(text, &ops).unwrap();
-        let placement = place(&graph, &devices, &devices[0], options);
+        let placement = place(&graph, Calls::Open, &devices, &devices[0], options);
         let mut placed = graph.clone();
         let text = match placement.apply(&graph, &mut placed) {
             Ok(()) => print_graph(&placed),

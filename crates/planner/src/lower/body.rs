@@ -1,0 +1,205 @@
+//! Putting the nodes of a function's body into the graph around a call.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use tensorfleet_framework::DeviceName;
+use tensorfleet_graph::{AttrList, AttrMap, AttrValue, Func, Graph, Node, NodeId, Output};
+use tensorfleet_tensor::Result;
+
+use super::{Expansion, Lowering, Pending, is_call};
+use crate::edit::string_attr;
+use crate::function::{FunctionBody, instantiate_function};
+use crate::place;
+
+/// Where a body is put.
+pub(super) struct Site<'a> {
+    /// What its nodes' names start with.
+    pub(super) prefix: &'a str,
+    /// The device of nodes that do not say more.
+    pub(super) device: &'a str,
+    /// What stands for the arguments. It must be dead, or wait, when the body must.
+    pub(super) args: &'a [Output],
+    /// What nodes without inputs wait for.
+    pub(super) entry: &'a [NodeId],
+}
+
+/// What a body became.
+pub(super) struct Inlined {
+    pub(super) returns: Vec<Output>,
+    /// The nodes that have run when the body has run.
+    pub(super) done: Vec<NodeId>,
+}
+
+impl Lowering<'_> {
+    /// The body of a function, unless it is being replaced already: recursion stays a call.
+    pub(super) fn body(&self, func: &Func, pending: &Pending) -> Result<Option<FunctionBody>> {
+        let mut within = pending.within;
+        while let Some(index) = within {
+            if self.expansions[index].function == func.name {
+                return Ok(None);
+            }
+            within = self.expansions[index].within;
+        }
+        instantiate_function(func, self.graph.library(), self.ops).map(Some)
+    }
+
+    /// Notes that the calls in the body of `func` come from the call `pending`.
+    pub(super) fn enter(&mut self, func: &Func, pending: &Pending) -> usize {
+        self.expansions.push(Expansion { function: func.name.clone(), within: pending.within });
+        self.expansions.len() - 1
+    }
+
+    /// Copies a body into the graph.
+    pub(super) fn inline(
+        &mut self,
+        body: &FunctionBody,
+        site: &Site<'_>,
+        expansion: usize,
+    ) -> Result<Inlined> {
+        let moved = Moved::new(body, self.graph.len(), site);
+        let mut effects = Vec::new();
+        for (id, node) in body.graph.iter().filter(|(id, _)| moved.ids[id.index()].is_some()) {
+            let copy = Node {
+                name: self.graph.unique_name(&format!("{}/{}", site.prefix, node.name)).into(),
+                device: merged_device(&node.device, site.device),
+                attrs: renamed_attrs(node, &body.graph, site.prefix),
+                inputs: node.inputs.iter().map(|&input| moved.output(input)).collect(),
+                control_inputs: moved.control_inputs(node),
+                ..node.clone()
+            };
+            self.awaited.extend(&copy.control_inputs);
+            let new_id = self.graph.add(copy)?;
+            debug_assert_eq!(Some(new_id), moved.ids[id.index()]);
+            if is_call(&body.graph, node) {
+                self.pending.push(Pending { id: new_id, within: Some(expansion) });
+            }
+            if node.is_stateful() {
+                effects.push(new_id);
+            }
+        }
+        let returned = |&id: &NodeId| moved.output(body.graph.node(id).inputs[0]);
+        let returns: Vec<Output> = body.returns.iter().map(returned).collect();
+        let control_returns: Vec<NodeId> =
+            body.control_returns.iter().flat_map(|&id| moved.controls(id)).collect();
+        self.roots.extend(effects.iter().chain(&control_returns));
+        let mut done: Vec<NodeId> = returns.iter().map(|output| output.node).collect();
+        if !control_returns.is_empty() {
+            done.extend(control_returns);
+        } else if !has_control_flow(&body.graph) {
+            done.extend(effects);
+        }
+        if done.is_empty() {
+            done.extend(site.entry);
+        }
+        done.sort_unstable();
+        done.dedup();
+        Ok(Inlined { returns, done })
+    }
+}
+
+/// Where the nodes of a body went.
+struct Moved<'a> {
+    /// The new id of each node that is not an end.
+    ids: Vec<Option<NodeId>>,
+    args: FxHashMap<NodeId, Output>,
+    entry: &'a [NodeId],
+}
+
+impl<'a> Moved<'a> {
+    fn new(body: &FunctionBody, first: usize, site: &Site<'a>) -> Moved<'a> {
+        let args: FxHashMap<NodeId, Output> =
+            body.args.iter().copied().zip(site.args.iter().copied()).collect();
+        let mut next = first as u32;
+        let ids = body.graph.nodes().iter().map(|node| {
+            (!matches!(&*node.op, "_Arg" | "_Retval")).then(|| {
+                next += 1;
+                NodeId(next - 1)
+            })
+        });
+        Moved { ids: ids.collect(), args, entry: site.entry }
+    }
+
+    fn output(&self, output: Output) -> Output {
+        match self.args.get(&output.node) {
+            Some(&arg) => arg,
+            None => {
+                let node = self.ids[output.node.index()].expect("a result has no consumers");
+                Output { node, index: output.index }
+            }
+        }
+    }
+
+    /// What to wait for in place of the node `id`.
+    fn controls(&self, id: NodeId) -> Vec<NodeId> {
+        match (self.ids[id.index()], self.args.get(&id)) {
+            (Some(new), _) => vec![new],
+            // The producer of an argument may run where the body must not.
+            (None, Some(arg)) if self.entry.is_empty() => vec![arg.node],
+            (None, _) => self.entry.to_vec(),
+        }
+    }
+
+    fn control_inputs(&self, node: &Node) -> Vec<NodeId> {
+        if node.inputs.is_empty() && node.control_inputs.is_empty() {
+            return self.entry.to_vec();
+        }
+        let mut controls: Vec<NodeId> =
+            node.control_inputs.iter().flat_map(|&id| self.controls(id)).collect();
+        controls.sort_unstable();
+        controls.dedup();
+        controls
+    }
+}
+
+/// What a node of the body asks for, completed by what the call asks for unless that contradicts.
+fn merged_device(own: &Arc<str>, call: &str) -> Arc<str> {
+    if own.is_empty() {
+        return call.into();
+    }
+    let merged = DeviceName::parse(own)
+        .and_then(|own| Ok(place::merge(&own, &DeviceName::parse(call)?)))
+        .ok()
+        .flatten();
+    merged.map_or_else(|| Arc::clone(own), |device| device.to_string().into())
+}
+
+/// The attributes of a node, with the names of other nodes and of frames in them made unique.
+fn renamed_attrs(node: &Node, body: &Graph, prefix: &str) -> Arc<AttrMap> {
+    let class = match node.attrs.get("_class") {
+        Some(AttrValue::List(AttrList::Strings(classes))) => Some(classes),
+        _ => None,
+    };
+    let frame = match (&*node.op, node.attrs.get("frame_name")) {
+        ("Enter" | "RefEnter", Some(AttrValue::String(name))) => Some(name),
+        _ => None,
+    };
+    if class.is_none() && frame.is_none() {
+        return Arc::clone(&node.attrs);
+    }
+    let mut attrs = AttrMap::clone(&node.attrs);
+    if let Some(frame) = frame {
+        let name = format!("{prefix}/{}", String::from_utf8_lossy(frame));
+        attrs.insert("frame_name".to_owned(), string_attr(&name));
+    }
+    if let Some(classes) = class {
+        let renamed = classes.iter().map(|class| {
+            let text = String::from_utf8_lossy(class);
+            match text.strip_prefix("loc:@").filter(|name| body.find(name).is_some()) {
+                Some(name) => format!("loc:@{prefix}/{name}").into_bytes().into(),
+                None => class.clone(),
+            }
+        });
+        let renamed = AttrList::Strings(renamed.collect());
+        attrs.insert("_class".to_owned(), AttrValue::List(renamed));
+    }
+    Arc::new(attrs)
+}
+
+/// Whether some nodes may be dead, or run in a frame of their own, so that nobody may wait for them.
+fn has_control_flow(graph: &Graph) -> bool {
+    graph
+        .nodes()
+        .iter()
+        .any(|node| matches!(&*node.op, "Switch" | "RefSwitch" | "_SwitchN" | "Enter" | "RefEnter"))
+}

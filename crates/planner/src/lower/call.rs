@@ -1,0 +1,113 @@
+//! Plain calls: `PartitionedCall`, and nodes whose op is a function.
+
+use std::sync::Arc;
+
+use tensorfleet_graph::{AttrMap, AttrValue, Func, Node, NodeId, Output};
+use tensorfleet_tensor::{Result, invalid_argument};
+
+use super::body::Site;
+use super::{Lowering, Pending};
+use crate::edit::{NewNode, first_output};
+
+impl Lowering<'_> {
+    /// Replaces a call by the body of its function, unless either asks not to.
+    pub(super) fn expand_call(&mut self, pending: &Pending, node: &Node) -> Result<()> {
+        let func = called(node)?;
+        let function_attrs = self.graph.library().find(&func.name).map(|def| def.attrs.clone());
+        if is_true(&node.attrs, "_noinline")
+            || function_attrs.is_some_and(|attrs| is_true(&attrs, "_noinline"))
+        {
+            return Ok(());
+        }
+        let Some(body) = self.body(&func, pending)? else { return Ok(()) };
+        check_arguments(node, &func, &node.inputs, body.args.len())?;
+        let expansion = self.enter(&func, pending);
+        let (args, entry) = self.gate(node)?;
+        let site = Site { prefix: &node.name, device: &node.device, args: &args, entry: &entry };
+        let inlined = self.inline(&body, &site, expansion)?;
+        self.replace_outputs(pending.id, inlined.returns);
+        if self.awaited.contains(&pending.id) {
+            let done = self.add(NewNode {
+                name: &format!("{}/output_control_node", node.name),
+                op: "NoOp",
+                device: Arc::clone(&node.device),
+                control_inputs: inlined.done,
+                ..NewNode::default()
+            })?;
+            self.done.insert(pending.id, done);
+        }
+        Ok(())
+    }
+
+    /// Makes the arguments wait for what the call waits for.
+    fn gate(&mut self, node: &Node) -> Result<(Vec<Output>, Vec<NodeId>)> {
+        if node.control_inputs.is_empty() {
+            return Ok((node.inputs.clone(), Vec::new()));
+        }
+        let entry = match &node.control_inputs[..] {
+            &[only] => only,
+            several => self.add(NewNode {
+                name: &format!("{}/input_control_node", node.name),
+                op: "NoOp",
+                device: Arc::clone(&node.device),
+                control_inputs: several.to_vec(),
+                ..NewNode::default()
+            })?,
+        };
+        let mut args = Vec::with_capacity(node.inputs.len());
+        for (&input, value) in node.inputs.iter().zip(node.input_types()) {
+            let source = self.graph.node(input.node);
+            let arg = self.add(NewNode {
+                name: &format!("{}/input", node.name),
+                op: "Identity",
+                device: Arc::clone(&source.device),
+                attrs: vec![("T", AttrValue::Type(value.dtype))],
+                inputs: vec![input],
+                control_inputs: vec![entry],
+            })?;
+            args.push(first_output(arg));
+        }
+        Ok((args, vec![entry]))
+    }
+}
+
+/// The function that a plain call calls.
+fn called(node: &Node) -> Result<Func> {
+    match (&*node.op, node.attrs.get("f")) {
+        ("PartitionedCall" | "StatefulPartitionedCall", Some(AttrValue::Func(func))) => {
+            Ok(func.clone())
+        }
+        ("PartitionedCall" | "StatefulPartitionedCall", _) => {
+            Err(invalid_argument!("no function to call").at_node(&node.name))
+        }
+        _ => Ok(Func { name: node.op.to_string(), attrs: AttrMap::clone(&node.attrs) }),
+    }
+}
+
+/// Fails if a node gives a function another number of arguments than it takes.
+pub(super) fn check_arguments(
+    node: &Node,
+    func: &Func,
+    given: &[Output],
+    wanted: usize,
+) -> Result<()> {
+    if given.len() == wanted {
+        return Ok(());
+    }
+    Err(invalid_argument!("function {} takes {wanted} arguments, got {}", func.name, given.len())
+        .at_node(&node.name))
+}
+
+/// Fails if a function has another number of results than the node that calls it has outputs.
+pub(super) fn check_results(node: &Node, func: &Func, results: usize) -> Result<()> {
+    let outputs = node.output_types().len();
+    if results == outputs {
+        return Ok(());
+    }
+    Err(invalid_argument!("function {} has {results} results, expected {outputs}", func.name)
+        .at_node(&node.name))
+}
+
+fn is_true(attrs: &AttrMap, name: &str) -> bool {
+    matches!(attrs.get(name), Some(AttrValue::Bool(true)))
+}
