@@ -201,3 +201,64 @@ def l2_loss(op, draw):
     for dtype in draw.types(op, "T"):
         for shape in draw.shapes():
             yield Case(op, [whole(draw, dtype, shape)])
+
+
+SAMPLED = Tolerance(ulps=8, reason="chances are computed with the platform's logarithms")
+
+
+@generates(
+    "AllCandidateSampler",
+    "FixedUnigramCandidateSampler",
+    "LearnedUnigramCandidateSampler",
+    "LogUniformCandidateSampler",
+    "ThreadUnsafeUnigramCandidateSampler",
+    "UniformCandidateSampler",
+    tolerance=SAMPLED,
+)
+def candidate_sampler(op, draw):
+    for index in range(12):
+        classes = draw.choice([3, 8, 30])
+        num_true, unique = draw.integer(1, 2), draw.chance()
+        attrs = {
+            "num_true": num_true,
+            "num_sampled": draw.integer(1, classes),
+            "unique": unique,
+            "seed": draw.integer(0, 9),
+            "seed2": draw.integer(1, 9),
+        }
+        if op == "AllCandidateSampler":
+            attrs["num_sampled"] = classes
+        else:
+            attrs["range_max"] = classes
+        if op == "FixedUnigramCandidateSampler":
+            reserved = draw.choice([0, 0, 1])
+            attrs["num_sampled"] = min(attrs["num_sampled"], classes - reserved)
+            attrs["num_reserved_ids"] = reserved
+            attrs["unigrams"] = [draw.integer(1, 20) / 2 for _ in range(classes - reserved)]
+            attrs["distortion"] = draw.choice([1.0, 0.75])
+        yield Case(op, [draw.integers([draw.integer(0, 4), num_true], 0, classes - 1, tf.int64)], attrs)
+        if index % 4 == 0:
+            yield Case(op, [np.full([1, num_true], classes)], attrs)
+            yield Case(op, [np.zeros([1, num_true + 1], np.int64)], attrs)
+            yield Case(op, [np.zeros([num_true], np.int64)], attrs)
+            if op != "AllCandidateSampler":
+                too_many = attrs | {"unique": True, "num_sampled": classes + 1}
+                yield Case(op, [np.zeros([1, num_true], np.int64)], too_many)
+    if op == "FixedUnigramCandidateSampler":
+        attrs = {"num_true": 1, "num_sampled": 1, "unique": False, "range_max": 3, "seed": 1}
+        yield Case(op, [np.int64([[0]])], attrs)
+        yield Case(op, [np.int64([[0]])], attrs | {"unigrams": [1.0, 2.0]})
+        yield Case(op, [np.int64([[0]])], attrs | {"vocab_file": "/no/such/file"})
+        sharded = {"unigrams": [1.0, 2.0, 3.0, 4.0, 5.0], "num_shards": 2, "shard": 0}
+        yield Case(op, [np.int64([[0], [2]])], attrs | sharded)
+
+
+@generates("ComputeAccidentalHits")
+def accidental_hits(op, draw):
+    for _ in range(8):
+        num_true = draw.integer(1, 3)
+        classes = draw.integers([draw.integer(0, 5), num_true], 0, 9, tf.int64)
+        sampled = draw.integers([draw.integer(0, 8)], 0, 9, tf.int64)
+        yield Case(op, [classes, sampled], {"num_true": num_true})
+    yield Case(op, [np.zeros([2, 3], np.int64), np.zeros([2], np.int64)], {"num_true": 2})
+    yield Case(op, [np.zeros([2, 3], np.int64), np.zeros([2, 1], np.int64)], {"num_true": 3})

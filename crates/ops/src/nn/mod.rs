@@ -2,6 +2,7 @@
 
 mod activation;
 mod bias_add;
+mod candidate_sampler;
 mod cross_entropy;
 mod data_format;
 mod in_top_k;
@@ -19,6 +20,7 @@ use tensorfleet_tensor::{DType, Error, internal};
 pub(super) const OPS: &[&[Op]] = &[
     activation::OPS,
     bias_add::OPS,
+    candidate_sampler::OPS,
     cross_entropy::OPS,
     data_format::OPS,
     in_top_k::OPS,
