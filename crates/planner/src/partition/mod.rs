@@ -2,13 +2,19 @@
 //!
 //! An edge between two devices becomes a `_Send` in the producer's graph and a `_Recv` in the
 //! consumer's, which meet under a name that both carry. All consumers of one tensor on one device
-//! share a pair. A control edge is a pair that carries an empty tensor.
+//! share a pair. A control edge is a pair that carries an empty tensor. Loops that span devices are
+//! the subject of `loops.rs`.
+
+mod frames;
+mod loops;
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use tensorfleet_graph::{AttrValue, FunctionLibrary, Graph, Node, NodeId, OpLookup, Output};
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, internal};
+
+use frames::{FrameId, Frames};
 
 use crate::edit::{NewNode, first_output, string_attr};
 use crate::{Device, Partition, function};
@@ -20,6 +26,7 @@ pub(crate) fn partition(
     ops: &dyn OpLookup,
 ) -> Result<Vec<Partition>> {
     let mut cut = Cut::new(graph, devices, ops)?;
+    cut.add_control_loops()?;
     for (id, node) in graph.iter() {
         cut.connect_inputs(id, node)?;
     }
@@ -34,6 +41,7 @@ pub(crate) fn partition(
 struct Cut<'a> {
     graph: &'a Graph,
     ops: &'a dyn OpLookup,
+    frames: Frames,
     pieces: Vec<Piece>,
     /// For each node the index of its piece and its id there.
     homes: Vec<(usize, NodeId)>,
@@ -41,6 +49,8 @@ struct Cut<'a> {
     received: FxHashMap<(Output, usize), NodeId>,
     /// The `_Recv` of a control edge in a piece.
     signalled: FxHashMap<(NodeId, usize), NodeId>,
+    /// The node that runs in every iteration of a loop in a piece.
+    triggers: FxHashMap<(FrameId, usize), NodeId>,
     edges: usize,
 }
 
@@ -49,6 +59,17 @@ struct Piece {
     graph: Graph,
     device: Arc<str>,
     incarnation: u64,
+}
+
+/// An edge between two pieces.
+struct Edge<'a> {
+    /// The tensor, in the piece `from`.
+    tensor: Output,
+    from: usize,
+    to: usize,
+    dtype: DType,
+    name: &'a str,
+    frame: FrameId,
 }
 
 impl<'a> Cut<'a> {
@@ -72,20 +93,24 @@ impl<'a> Cut<'a> {
                 Node { inputs: Vec::new(), control_inputs: Vec::new(), ..node.clone() };
             homes.push((home, pieces[home].graph.add(inputs_come_later)?));
         }
-        let (received, signalled) = (FxHashMap::default(), FxHashMap::default());
-        Ok(Cut { graph, ops, pieces, homes, received, signalled, edges: 0 })
+        Ok(Cut {
+            graph,
+            ops,
+            frames: Frames::new(graph)?,
+            pieces,
+            homes,
+            received: FxHashMap::default(),
+            signalled: FxHashMap::default(),
+            triggers: FxHashMap::default(),
+            edges: 0,
+        })
     }
 
     fn connect_inputs(&mut self, id: NodeId, node: &Node) -> Result<()> {
         let (home, new_id) = self.homes[id.index()];
         let mut inputs = Vec::with_capacity(node.inputs.len());
         for &input in &node.inputs {
-            let (source_home, source) = self.homes[input.node.index()];
-            inputs.push(if source_home == home {
-                Output { node: source, index: input.index }
-            } else {
-                first_output(self.receive(input, home)?)
-            });
+            inputs.push(self.input(input, home)?);
         }
         self.pieces[home].graph.node_mut(new_id).inputs = inputs;
         Ok(())
@@ -108,6 +133,14 @@ impl<'a> Cut<'a> {
         Ok(())
     }
 
+    /// The tensor in the piece `to` that stands for a tensor of the graph.
+    fn input(&mut self, output: Output, to: usize) -> Result<Output> {
+        match self.homes[output.node.index()] {
+            (home, node) if home == to => Ok(Output { node, index: output.index }),
+            _ => Ok(first_output(self.receive(output, to)?)),
+        }
+    }
+
     /// The node in the piece `to` that receives a tensor.
     fn receive(&mut self, output: Output, to: usize) -> Result<NodeId> {
         if let Some(&recv) = self.received.get(&(output, to)) {
@@ -120,8 +153,15 @@ impl<'a> Cut<'a> {
             .ok_or_else(|| internal!("node {} has no output {}", source.name, output.index))?
             .dtype;
         let (from, node) = self.homes[output.node.index()];
-        let recv =
-            self.join(from, Output { node, index: output.index }, dtype, &source.name, to)?;
+        let edge = Edge {
+            tensor: Output { node, index: output.index },
+            from,
+            to,
+            dtype,
+            name: &source.name,
+            frame: self.frames.of_outputs(output.node),
+        };
+        let recv = self.join(&edge)?;
         self.received.insert((output, to), recv);
         Ok(recv)
     }
@@ -155,49 +195,54 @@ impl<'a> Cut<'a> {
             ..NewNode::default()
         }
         .add_to(&mut self.pieces[from].graph, self.ops)?;
-        let recv = self.join(from, first_output(signal), DType::Float, &name, to)?;
+        let recv = self.join(&Edge {
+            tensor: first_output(signal),
+            from,
+            to,
+            dtype: DType::Float,
+            name: &name,
+            frame: self.frames.of_outputs(id),
+        })?;
         self.signalled.insert((id, to), recv);
         Ok(recv)
     }
 
-    /// Makes a pair of `_Send` and `_Recv` for a tensor called `name`, and returns the `_Recv`.
-    fn join(
-        &mut self,
-        from: usize,
-        tensor: Output,
-        dtype: DType,
-        name: &str,
-        to: usize,
-    ) -> Result<NodeId> {
-        let edge = format!("edge_{}_{name}", self.edges);
+    /// Makes a pair of `_Send` and `_Recv`, and returns the `_Recv`.
+    fn join(&mut self, edge: &Edge<'_>) -> Result<NodeId> {
+        let trigger = match edge.frame {
+            FrameId::ROOT => None,
+            frame => Some(self.trigger(frame, edge.to)?),
+        };
+        let key = format!("edge_{}_{}", self.edges, edge.name);
         self.edges += 1;
-        let (source, target) = (&self.pieces[from], &self.pieces[to]);
+        let (source, target) = (&self.pieces[edge.from], &self.pieces[edge.to]);
         let attrs = |type_attr: &'static str| {
             vec![
-                (type_attr, AttrValue::Type(dtype)),
-                ("tensor_name", string_attr(&edge)),
+                (type_attr, AttrValue::Type(edge.dtype)),
+                ("tensor_name", string_attr(&key)),
                 ("send_device", string_attr(&source.device)),
                 ("send_device_incarnation", AttrValue::Int(source.incarnation as i64)),
                 ("recv_device", string_attr(&target.device)),
             ]
         };
         let send = NewNode {
-            name: &format!("{name}/_send"),
+            name: &format!("{}/_send", edge.name),
             op: "_Send",
             device: Arc::clone(&source.device),
             attrs: attrs("T"),
-            inputs: vec![tensor],
+            inputs: vec![edge.tensor],
             ..NewNode::default()
         };
         let recv = NewNode {
-            name: &format!("{name}/_recv"),
+            name: &format!("{}/_recv", edge.name),
             op: "_Recv",
             device: Arc::clone(&target.device),
             attrs: attrs("tensor_type"),
+            control_inputs: trigger.into_iter().collect(),
             ..NewNode::default()
         };
-        send.add_to(&mut self.pieces[from].graph, self.ops)?;
-        recv.add_to(&mut self.pieces[to].graph, self.ops)
+        send.add_to(&mut self.pieces[edge.from].graph, self.ops)?;
+        recv.add_to(&mut self.pieces[edge.to].graph, self.ops)
     }
 
     fn finish(self, devices: &[Device]) -> Vec<Partition> {
@@ -303,6 +348,176 @@ mod tests {
                   s/_send = _Send(s:1)
                   s/_signal = Const(^s)
                   s/_signal/_send = _Send(s/_signal)
+            "#]],
+        );
+    }
+
+    const LOOP: &str = "
+        i = Const @w0
+        limit = Const @ps0
+        enter = Enter(i) @w0
+        enter_limit = Enter(limit) @ps0 {is_constant=true}
+        merge = Merge(enter, next) @w0
+        less = Less(merge, enter_limit) @w0
+        cond = LoopCond(less) @w0
+        switch = Switch(merge, cond) @w0
+        exit = Exit(switch) @w0
+    ";
+
+    #[test]
+    fn a_device_without_the_condition_of_a_loop_gets_a_control_loop() {
+        check_partition(
+            &format!("{LOOP}\nneg = Neg(switch:1) @w1\nnext = NextIteration(neg) @w0"),
+            &["exit:0"],
+            &[],
+            expect![[r#"
+                w0:
+                  i = Const
+                  enter = Enter(i)
+                  merge = Merge(enter, next)
+                  less = Less(merge, enter_limit/_recv)
+                  cond = LoopCond(less)
+                  switch = Switch(merge, cond)
+                  exit = Exit(switch)
+                  next = NextIteration(neg/_recv)
+                  _send_exit_0 = _Retval(exit)
+                  cond/_send = _Send(cond)
+                  cond/_send_1 = _Send(cond)
+                  loop/_control_loop/const = Const
+                  loop/_control_loop/enter = Enter(loop/_control_loop/const)
+                  loop/_control_loop/merge = Merge(loop/_control_loop/enter, loop/_control_loop/nextiteration)
+                  loop/_control_loop/switch = Switch(loop/_control_loop/merge, cond)
+                  loop/_control_loop/nextiteration = NextIteration(loop/_control_loop/switch:1)
+                  enter_limit/_recv = _Recv(^loop/_control_loop/merge)
+                  switch/_send = _Send(switch:1)
+                  neg/_recv = _Recv(^loop/_control_loop/merge)
+                w1:
+                  neg = Neg(switch/_recv)
+                  loop/_control_loop/const = Const
+                  loop/_control_loop/enter = Enter(loop/_control_loop/const)
+                  loop/_control_loop/merge = Merge(loop/_control_loop/enter, loop/_control_loop/nextiteration)
+                  cond/_recv = _Recv(^loop/_control_loop/merge)
+                  loop/_control_loop/switch = Switch(loop/_control_loop/merge, cond/_recv)
+                  loop/_control_loop/nextiteration = NextIteration(loop/_control_loop/switch:1)
+                  switch/_recv = _Recv(^loop/_control_loop/merge)
+                  neg/_send = _Send(neg)
+                ps0:
+                  limit = Const
+                  enter_limit = Enter(limit)
+                  loop/_control_loop/const = Const
+                  loop/_control_loop/enter = Enter(loop/_control_loop/const)
+                  loop/_control_loop/merge = Merge(loop/_control_loop/enter, loop/_control_loop/nextiteration)
+                  cond/_recv = _Recv(^loop/_control_loop/merge)
+                  loop/_control_loop/switch = Switch(loop/_control_loop/merge, cond/_recv)
+                  loop/_control_loop/nextiteration = NextIteration(loop/_control_loop/switch:1)
+                  enter_limit/_send = _Send(enter_limit)
+            "#]],
+        );
+    }
+
+    #[test]
+    fn control_loops_nest_with_their_loops() {
+        let text = LOOP.replace("@ps0", "@w0");
+        check_partition(
+            &format!(
+                "{text}
+                 ienter = Enter(switch:1) @w0 {{frame_name=\"inner\"}}
+                 imerge = Merge(ienter, inext) @w0
+                 iless = Less(imerge, imerge) @w0
+                 icond = LoopCond(iless) @w0
+                 iswitch = Switch(imerge, icond) @w0
+                 neg = Neg(iswitch:1, ^signal) @w1
+                 signal = NoOp(^iless) @w0
+                 inext = NextIteration(neg) @w0
+                 iexit = Exit(iswitch) @w0
+                 next = NextIteration(iexit) @w0"
+            ),
+            &["exit:0"],
+            &[],
+            expect![[r#"
+                w0:
+                  i = Const
+                  limit = Const
+                  enter = Enter(i)
+                  enter_limit = Enter(limit)
+                  merge = Merge(enter, next)
+                  less = Less(merge, enter_limit)
+                  cond = LoopCond(less)
+                  switch = Switch(merge, cond)
+                  exit = Exit(switch)
+                  ienter = Enter(switch:1)
+                  imerge = Merge(ienter, inext)
+                  iless = Less(imerge, imerge)
+                  icond = LoopCond(iless)
+                  iswitch = Switch(imerge, icond)
+                  signal = NoOp(^iless)
+                  inext = NextIteration(neg/_recv)
+                  iexit = Exit(iswitch)
+                  next = NextIteration(iexit)
+                  _send_exit_0 = _Retval(exit)
+                  cond/_send = _Send(cond)
+                  icond/_send = _Send(icond)
+                  iswitch/_send = _Send(iswitch:1)
+                  loop/_control_loop/const = Const
+                  loop/_control_loop/enter = Enter(loop/_control_loop/const)
+                  loop/_control_loop/merge = Merge(loop/_control_loop/enter, loop/_control_loop/nextiteration)
+                  loop/_control_loop/switch = Switch(loop/_control_loop/merge, cond)
+                  loop/_control_loop/nextiteration = NextIteration(loop/_control_loop/switch:1)
+                  inner/_control_loop/const = Const(^loop/_control_loop/merge)
+                  inner/_control_loop/enter = Enter(inner/_control_loop/const)
+                  inner/_control_loop/merge = Merge(inner/_control_loop/enter, inner/_control_loop/nextiteration)
+                  inner/_control_loop/switch = Switch(inner/_control_loop/merge, icond)
+                  inner/_control_loop/nextiteration = NextIteration(inner/_control_loop/switch:1)
+                  neg/_recv = _Recv(^inner/_control_loop/merge)
+                  signal/_signal = Const(^signal)
+                  signal/_signal/_send = _Send(signal/_signal)
+                w1:
+                  neg = Neg(iswitch/_recv, ^signal/_signal/_recv)
+                  loop/_control_loop/const = Const
+                  loop/_control_loop/enter = Enter(loop/_control_loop/const)
+                  loop/_control_loop/merge = Merge(loop/_control_loop/enter, loop/_control_loop/nextiteration)
+                  cond/_recv = _Recv(^loop/_control_loop/merge)
+                  loop/_control_loop/switch = Switch(loop/_control_loop/merge, cond/_recv)
+                  loop/_control_loop/nextiteration = NextIteration(loop/_control_loop/switch:1)
+                  inner/_control_loop/const = Const(^loop/_control_loop/merge)
+                  inner/_control_loop/enter = Enter(inner/_control_loop/const)
+                  inner/_control_loop/merge = Merge(inner/_control_loop/enter, inner/_control_loop/nextiteration)
+                  icond/_recv = _Recv(^inner/_control_loop/merge)
+                  inner/_control_loop/switch = Switch(inner/_control_loop/merge, icond/_recv)
+                  inner/_control_loop/nextiteration = NextIteration(inner/_control_loop/switch:1)
+                  iswitch/_recv = _Recv(^inner/_control_loop/merge)
+                  neg/_send = _Send(neg)
+                  signal/_signal/_recv = _Recv(^inner/_control_loop/merge)
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_loop_on_one_device_needs_no_help() {
+        let text = LOOP.replace("@ps0", "@w0");
+        check_partition(
+            &format!("{text}\nnext = NextIteration(switch:1) @w0\na = Neg(exit) @w1"),
+            &["a:0"],
+            &[],
+            expect![[r#"
+                w0:
+                  i = Const
+                  limit = Const
+                  enter = Enter(i)
+                  enter_limit = Enter(limit)
+                  merge = Merge(enter, next)
+                  less = Less(merge, enter_limit)
+                  cond = LoopCond(less)
+                  switch = Switch(merge, cond)
+                  exit = Exit(switch)
+                  next = NextIteration(switch:1)
+                  _send_a_0 = _Retval(a/_recv)
+                  exit/_send = _Send(exit)
+                  a/_recv = _Recv
+                w1:
+                  a = Neg(exit/_recv)
+                  exit/_recv = _Recv
+                  a/_send = _Send(a)
             "#]],
         );
     }
