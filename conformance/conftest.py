@@ -137,7 +137,8 @@ _EARLIER = pytest.StashKey[set]()
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
     owner = item.config.stash.get(_SERVERS, None)
-    item.stash[_LOG_STARTS] = {server: server.log_size() for server in owner.running()} if owner else {}
+    running = owner.running() if owner else []
+    item.stash[_LOG_STARTS] = {server: server.log_size() for server in running}
     item.stash[_EARLIER] = set(owner.started) if owner else set()
     timer = threading.Timer(TEST_SECONDS, _end_all_servers, [item])
     timer.daemon = True

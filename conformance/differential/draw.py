@@ -1,5 +1,7 @@
 """A seeded source of inputs for generators."""
 
+import re
+
 import numpy as np
 import tensorflow as tf
 from tensorflow.core.framework import types_pb2
@@ -9,9 +11,9 @@ from tensorflow.python.framework import kernels, op_def_registry
 _OPAQUE = {types_pb2.DT_RESOURCE, types_pb2.DT_VARIANT}
 # Types that no op of ours takes: too rare to be worth it.
 _RARE = {
-    value
-    for name, value in types_pb2.DataType.items()
-    if "FLOAT8" in name or "FLOAT4" in name or name in ("DT_INT4", "DT_UINT4", "DT_INT2", "DT_UINT2")
+    number
+    for name, number in types_pb2.DataType.items()
+    if re.fullmatch("DT_(FLOAT[48]_.*|U?INT[24])", name)
 }
 
 
@@ -84,7 +86,8 @@ class Draw:
         low = self._default_low(dtype) if low is None else low
         high = 10 if high is None else high
         if dtype.is_complex:
-            values = self.random.uniform(low, high, shape) + 1j * self.random.uniform(low, high, shape)
+            real, imaginary = (self.random.uniform(low, high, shape) for _ in range(2))
+            values = real + 1j * imaginary
         elif dtype.is_floating:
             values = self.random.uniform(low, high, shape)
         else:

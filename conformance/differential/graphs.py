@@ -90,8 +90,8 @@ def _defaults(case):
         for argument in definition.input_arg
         for name in (argument.type_attr, argument.number_attr, argument.type_list_attr)
     }
-    known = inferred | set(case.attrs)
-    return {a.name: None for a in definition.attr if a.HasField("default_value") and a.name not in known}
+    defaults = {attr.name for attr in definition.attr if attr.HasField("default_value")}
+    return dict.fromkeys(defaults - inferred - set(case.attrs))
 
 
 def as_array(value):

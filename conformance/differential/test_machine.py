@@ -16,7 +16,9 @@ FLOATS = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
 
 
 def why(want, have, tolerance=None):
-    outcome = lambda value: value if isinstance(value, Failed) else Returned([graphs.as_array(value)])
+    def outcome(value):
+        return value if isinstance(value, Failed) else Returned([graphs.as_array(value)])
+
     return compare.difference(Case("Op", tolerance=tolerance), outcome(want), outcome(have))
 
 
