@@ -22,8 +22,8 @@ pub struct MergeOptions {
 
 /// Joins bundles into one. The data files are renamed, not copied.
 ///
-/// Everything is checked before the first file is touched, and the new index, without which there
-/// is no new checkpoint, is written last.
+/// Everything is checked and written before the first file is touched, and the new index, without
+/// which there is no new checkpoint, gets its name last.
 pub fn merge(
     files: &Arc<dyn FileSystem>,
     prefixes: &[&str],
@@ -53,11 +53,12 @@ pub fn merge(
         files.create_dir(merged_directory)?;
     }
     let shards = merged.shards.len();
+    header.num_shards = shards as i32;
+    let index = write_index(files, merged_prefix, &header, &merged.entries)?;
     for (path, shard) in &merged.shards {
         files.rename(path, &data_path(merged_prefix, *shard, shards))?;
     }
-    header.num_shards = shards as i32;
-    write_index(files, merged_prefix, &header, &merged.entries)?;
+    index.rename(&index_path(merged_prefix))?;
     clean_up(&**files, prefixes, merged_prefix, options);
     Ok(())
 }

@@ -32,6 +32,15 @@ fn save_slice(files: &Arc<dyn FileSystem>, prefix: &str, name: &str, spec: &str,
     writer.finish().unwrap();
 }
 
+/// Replaces the index of the bundle `p`.
+fn write_index(
+    files: &Arc<dyn FileSystem>,
+    entries: &std::collections::BTreeMap<Vec<u8>, pb::BundleEntryProto>,
+) {
+    let index = writer::write_index(files, "p", &header(1), entries).unwrap();
+    index.rename(&index_path("p")).unwrap();
+}
+
 fn floats(values: &[f32]) -> Tensor {
     Tensor::vector(values).unwrap()
 }
@@ -220,7 +229,7 @@ fn entries_that_claim_too_much_allocate_nothing() {
     };
     save(&files, "p", &[("x", &floats(&[1.0]))]);
     let entries = [(b"x".to_vec(), claims)].into_iter().collect();
-    writer::write_index(&files, "p", &header(1), &entries).unwrap();
+    write_index(&files, &entries);
     assert_eq!(read_all(&files).unwrap_err().code(), Code::DataLoss);
 }
 
@@ -253,7 +262,7 @@ proptest! {
             slices: slices.into_iter().map(slice).collect(),
         };
         let entries = [(b"x".to_vec(), entry)].into_iter().collect();
-        writer::write_index(&files, "p", &header(1), &entries).unwrap();
+        write_index(&files, &entries);
         read_all(&files).ok();
     }
 }

@@ -104,8 +104,9 @@ impl Writer {
     pub fn finish(self) -> Result<()> {
         let Self { files, prefix, temporary, data, entries, .. } = self;
         data.finish()?;
+        let index = write_index(&files, &prefix, &header(1), &entries)?;
         temporary.rename(&data_path(&prefix, 0, 1))?;
-        write_index(&files, &prefix, &header(1), &entries)
+        index.rename(&index_path(&prefix))
     }
 
     fn add_bytes(&mut self, key: Vec<u8>, tensor: &Tensor) -> Result<()> {
@@ -164,22 +165,21 @@ impl Writer {
     }
 }
 
-/// Writes the index of a bundle and gives it its name.
+/// Writes the index of a bundle, all but its name.
 pub(super) fn write_index(
     files: &Arc<dyn FileSystem>,
     prefix: &str,
     header: &pb::BundleHeaderProto,
     entries: &BTreeMap<Vec<u8>, pb::BundleEntryProto>,
-) -> Result<()> {
-    let path = index_path(prefix);
-    let (temporary, file) = Temporary::create(files, &path)?;
+) -> Result<Temporary> {
+    let (temporary, file) = Temporary::create(files, &index_path(prefix))?;
     let mut table = TableBuilder::new(file);
     table.add(HEADER_KEY, &header.encode_to_vec())?;
     for (key, entry) in entries {
         table.add(key, &entry.encode_to_vec())?;
     }
     table.finish()?;
-    temporary.rename(&path)
+    Ok(temporary)
 }
 
 /// The empty name is the header's.

@@ -37,8 +37,11 @@
 //! algorithms 1 (Philox) and 3 (chosen by the system) are it, anything else is INVALID_ARGUMENT
 //! `Unsupported algorithm id: 2`.
 //!
-//! An op on a `Generator`'s variable reads the int64 vector `[counter low, counter high, key]`,
-//! and stores it back after skipping 256 blocks for each value of its output.
+//! An op on a `Generator`'s variable reads the int64 vector `[counter low, counter high, key]`, and
+//! stores it back after skipping 256 blocks for each value of its output; `RngSkip` and
+//! `RngReadAndSkip` skip 256 blocks for each unit of `delta`. `StatefulRandomBinomial` skips as if
+//! its output had `batches * 200 * (samples + 3) / 4` values. Gamma, Poisson, binomial and
+//! multinomial values come from the same functions for stateful and stateless ops.
 
 mod between;
 mod binomial;
