@@ -1,1 +1,17 @@
-//! Runs graphs: the executor, the local rendezvous, functions.
+//! Runs graphs: compiles them, executes their nodes, and keeps the rendezvous of a step.
+//!
+//! This crate knows no network and no op.
+
+mod executable;
+mod frames;
+mod pool;
+mod rendezvous;
+mod run;
+mod state;
+mod trace;
+
+pub use executable::{Executable, KernelCache};
+pub use pool::ComputePool;
+pub use rendezvous::LocalRendezvous;
+pub use run::Run;
+pub use trace::{NodeRecord, Trace};

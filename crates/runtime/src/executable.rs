@@ -1,0 +1,285 @@
+//! A graph compiled for running: dense numbers instead of names, kernels made, fan-out resolved.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use tensorfleet_framework::{AsyncKernel, Attrs, ControlFlow, Implementation, Kernel, Registry};
+use tensorfleet_graph::{Graph, Node, NodeId};
+use tensorfleet_tensor::{DType, Result, invalid_argument};
+
+use crate::frames::{self, Frames};
+
+/// A compiled graph. Immutable: any number of steps may run it at once.
+#[derive(Debug)]
+pub struct Executable {
+    pub(crate) nodes: Vec<CompiledNode>,
+    pub(crate) frames: Vec<FrameLayout>,
+    /// Nodes that can run at once, those that wait for others first.
+    pub(crate) roots: Vec<u32>,
+    args: Vec<DType>,
+    num_retvals: usize,
+}
+
+/// How much state one iteration of a frame has, and how it starts.
+#[derive(Debug)]
+pub(crate) struct FrameLayout {
+    pub(crate) name: String,
+    pub(crate) enters: usize,
+    pub(crate) parallel_iterations: usize,
+    /// For each node of the frame, for how many inputs it waits.
+    pub(crate) pending: Vec<u32>,
+    /// Inputs of all nodes of the frame.
+    pub(crate) slots: usize,
+}
+
+#[derive(Debug)]
+pub(crate) struct CompiledNode {
+    pub(crate) name: Arc<str>,
+    pub(crate) op: Arc<str>,
+    pub(crate) kind: Kind,
+    /// The node's number in its frame.
+    pub(crate) local: u32,
+    /// The node's first input among the slots of its frame.
+    pub(crate) first_slot: u32,
+    pub(crate) num_inputs: u32,
+    pub(crate) num_outputs: u32,
+    /// Which inputs take a reference as it is; others get the variable's value.
+    pub(crate) takes_ref: Vec<bool>,
+    /// For each output, who consumes it.
+    pub(crate) consumers: Vec<Vec<Edge>>,
+    pub(crate) control_consumers: Vec<u32>,
+}
+
+/// Where a value goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Edge {
+    pub(crate) node: u32,
+    /// The slot in the consumer's frame.
+    pub(crate) slot: u32,
+}
+
+#[derive(Debug)]
+pub(crate) enum Kind {
+    Compute {
+        kernel: Arc<dyn Kernel>,
+        takes_dead: bool,
+    },
+    Async(Arc<dyn AsyncKernel>),
+    Switch,
+    SwitchN,
+    Merge,
+    Enter {
+        frame: u32,
+        is_constant: bool,
+    },
+    Exit,
+    NextIteration,
+    /// Passes its input on.
+    LoopCond,
+    ControlTrigger,
+    Arg(usize),
+    Retval(usize),
+}
+
+/// Kernels of stateful nodes, which keep their state over all steps of a session, whatever the
+/// steps fetch.
+pub trait KernelCache {
+    /// The kernel of a stateful node, made by `create` when it is new.
+    fn get_or_create(
+        &self,
+        node: &Node,
+        create: &mut dyn FnMut() -> Result<Implementation>,
+    ) -> Result<Implementation>;
+}
+
+impl Executable {
+    /// Compiles a graph for a device of the given kind.
+    pub fn new(
+        graph: &Graph,
+        registry: &Registry,
+        device_kind: &str,
+        cache: &dyn KernelCache,
+    ) -> Result<Executable> {
+        let implementations: Vec<Implementation> = graph
+            .nodes()
+            .iter()
+            .map(|node| {
+                let mut create = || registry.create_kernel(node, device_kind);
+                if node.is_stateful() { cache.get_or_create(node, &mut create) } else { create() }
+            })
+            .collect::<Result<_>>()?;
+        let kinds: Vec<Option<ControlFlow>> = implementations
+            .iter()
+            .map(|implementation| match implementation {
+                Implementation::ControlFlow(what) => Some(*what),
+                _ => None,
+            })
+            .collect();
+        let mut consumers: Vec<Vec<NodeId>> = vec![Vec::new(); graph.len()];
+        for (id, node) in graph.iter() {
+            let sources = node.inputs.iter().map(|input| input.node);
+            for source in sources.chain(node.control_inputs.iter().copied()) {
+                consumers[source.index()].push(id);
+            }
+        }
+        let frames = frames::assign(graph, &kinds, &consumers)?;
+        Compiler { graph, frames, kinds, executable: Executable::empty() }.compile(implementations)
+    }
+
+    fn empty() -> Executable {
+        Executable {
+            nodes: Vec::new(),
+            frames: Vec::new(),
+            roots: Vec::new(),
+            args: Vec::new(),
+            num_retvals: 0,
+        }
+    }
+
+    /// The types of the arguments that a run needs.
+    pub fn args(&self) -> &[DType] {
+        &self.args
+    }
+
+    /// The number of values that a run returns.
+    pub fn num_retvals(&self) -> usize {
+        self.num_retvals
+    }
+}
+
+struct Compiler<'a> {
+    graph: &'a Graph,
+    frames: Frames,
+    kinds: Vec<Option<ControlFlow>>,
+    executable: Executable,
+}
+
+impl Compiler<'_> {
+    fn compile(mut self, implementations: Vec<Implementation>) -> Result<Executable> {
+        self.executable.frames = self
+            .frames
+            .frames
+            .iter()
+            .map(|frame| FrameLayout {
+                name: frame.name.clone(),
+                enters: frame.enters,
+                parallel_iterations: frame.parallel_iterations,
+                pending: Vec::new(),
+                slots: 0,
+            })
+            .collect();
+        let mut args = FxHashMap::default();
+        for (id, implementation) in (0u32..).map(NodeId).zip(implementations) {
+            let node = self.graph.node(id);
+            let kind = self.kind(id, implementation)?;
+            match kind {
+                Kind::Arg(index) => {
+                    args.insert(
+                        index,
+                        node.output_types().first().map_or(DType::Float, |t| t.dtype),
+                    );
+                }
+                Kind::Retval(index) => {
+                    self.executable.num_retvals = self.executable.num_retvals.max(index + 1);
+                }
+                _ => {}
+            }
+            self.add(id, node, kind);
+        }
+        let count = args.keys().max().map_or(0, |max| max + 1);
+        if count > args.len() + MAX_UNUSED_ARGS {
+            return Err(invalid_argument!("argument number {} is out of range", count - 1));
+        }
+        self.executable.args =
+            (0..count).map(|index| args.get(&index).copied().unwrap_or(DType::Float)).collect();
+        self.connect();
+        self.find_roots();
+        Ok(self.executable)
+    }
+
+    fn kind(&self, id: NodeId, implementation: Implementation) -> Result<Kind> {
+        let attrs = Attrs::new(self.graph.node(id));
+        let index = || -> Result<usize> {
+            usize::try_from(attrs.int("index")?)
+                .ok()
+                .filter(|index| *index < MAX_INDEX)
+                .ok_or_else(|| invalid_argument!("the index of an argument is out of range"))
+        };
+        Ok(match implementation {
+            Implementation::Compute(kernel) => {
+                let takes_dead = kernel.takes_dead_inputs();
+                Kind::Compute { kernel, takes_dead }
+            }
+            Implementation::Async(kernel) => Kind::Async(kernel),
+            Implementation::ControlFlow(what) => match what {
+                ControlFlow::Switch => Kind::Switch,
+                ControlFlow::SwitchN => Kind::SwitchN,
+                ControlFlow::Merge => Kind::Merge,
+                ControlFlow::Enter => Kind::Enter {
+                    frame: self.frames.entered[&id.0],
+                    is_constant: attrs.bool("is_constant")?,
+                },
+                ControlFlow::Exit => Kind::Exit,
+                ControlFlow::NextIteration => Kind::NextIteration,
+                ControlFlow::LoopCond => Kind::LoopCond,
+                ControlFlow::ControlTrigger => Kind::ControlTrigger,
+                ControlFlow::Arg => Kind::Arg(index()?),
+                ControlFlow::Retval => Kind::Retval(index()?),
+            },
+        })
+    }
+
+    fn add(&mut self, id: NodeId, node: &Node, kind: Kind) {
+        let layout = &mut self.executable.frames[self.frames.frame_of[id.index()] as usize];
+        let (local, first_slot) = (layout.pending.len() as u32, layout.slots as u32);
+        layout.pending.push(match kind {
+            // Bit 0 waits for the first live input; the other bits count control inputs.
+            Kind::Merge => 1 + 2 * node.control_inputs.len() as u32,
+            _ => (node.inputs.len() + node.control_inputs.len()) as u32,
+        });
+        layout.slots += node.inputs.len();
+        self.executable.nodes.push(CompiledNode {
+            name: Arc::clone(&node.name),
+            op: Arc::clone(&node.op),
+            kind,
+            local,
+            first_slot,
+            num_inputs: node.inputs.len() as u32,
+            num_outputs: node.output_types().len() as u32,
+            takes_ref: node.input_types().iter().map(|input| input.is_ref).collect(),
+            consumers: vec![Vec::new(); node.output_types().len()],
+            control_consumers: Vec::new(),
+        });
+    }
+
+    fn connect(&mut self) {
+        for (id, node) in self.graph.iter() {
+            let first_slot = self.executable.nodes[id.index()].first_slot;
+            for (offset, input) in (0u32..).zip(&node.inputs) {
+                let edge = Edge { node: id.0, slot: first_slot + offset };
+                self.executable.nodes[input.node.index()].consumers[input.index as usize]
+                    .push(edge);
+            }
+            for source in &node.control_inputs {
+                self.executable.nodes[source.index()].control_consumers.push(id.0);
+            }
+        }
+    }
+
+    /// What waits for the outside world starts first, so that it waits while the rest computes.
+    fn find_roots(&mut self) {
+        let nodes = &self.executable.nodes;
+        let mut roots: Vec<u32> = (0u32..)
+            .zip(self.graph.nodes())
+            .filter(|(_, node)| node.inputs.is_empty() && node.control_inputs.is_empty())
+            .map(|(index, _)| index)
+            .collect();
+        roots.sort_by_key(|&index| !matches!(nodes[index as usize].kind, Kind::Async(_)));
+        debug_assert_eq!(self.kinds.len(), nodes.len());
+        self.executable.roots = roots;
+    }
+}
+
+/// Bounds for numbers that come from a client's graph.
+const MAX_INDEX: usize = 1 << 20;
+const MAX_UNUSED_ARGS: usize = 1 << 16;

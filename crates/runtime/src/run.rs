@@ -1,0 +1,595 @@
+//! One run of an executable.
+//!
+//! A run is a future. Whoever polls it works on the step: cheap nodes run one after the other right
+//! there, without locks and without waking another thread. A node that takes long sends the run to
+//! the compute pool, where several such nodes may run at once; a node that waits for something
+//! leaves its own future behind. Dropping the run cancels it: waiting nodes are dropped with it.
+
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::{Duration, Instant};
+
+use tensorfleet_framework::{
+    AsyncContext, BoxFuture, FrameIteration, Kernel, KernelContext, Outcome, Started, StepContext,
+    Value, Values,
+};
+use tensorfleet_tensor::{Error, Result, Tensor, cancelled, internal, invalid_argument};
+
+use crate::executable::{CompiledNode, Executable, Kind};
+use crate::pool::{ComputePool, is_pool_thread};
+use crate::state::{Outputs, Ready, State};
+use crate::trace::Trace;
+
+/// A node that takes longer than this (nanoseconds) is worth another thread.
+const EXPENSIVE: u64 = 40_000;
+
+/// How long a run may keep a thread of the async runtime.
+const TURN: Duration = Duration::from_micros(500);
+
+/// After so many nodes a run looks at the clock.
+const NODES_PER_LOOK: u32 = 64;
+
+/// A running step. Resolves to the returned values.
+#[derive(Debug)]
+pub struct Run {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    executable: Arc<Executable>,
+    step: Arc<StepContext>,
+    pool: Arc<ComputePool>,
+    args: Vec<Tensor>,
+    trace: Option<Arc<Trace>>,
+    /// Held by whoever works on the step; never waited for, see `Mail::driver`.
+    work: Mutex<Work>,
+    mail: Mutex<Mail>,
+}
+
+/// What happens to the run from outside of the thread that works on it.
+#[derive(Debug)]
+struct Mail {
+    letters: Vec<Letter>,
+    driver: Driver,
+    /// Wakes whoever awaits the run.
+    waker: Option<Waker>,
+    result: Option<Result<Vec<Tensor>>>,
+}
+
+/// Who works on the step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Driver {
+    /// Nobody: the next letter wakes the task that awaits the run.
+    Idle,
+    /// A task or a pool thread is at work, or about to be, and will look at the letters.
+    Busy,
+    /// The run is over.
+    Done,
+}
+
+#[derive(Debug)]
+enum Letter {
+    /// A waiting node can go on.
+    Wake(usize),
+    /// A node that ran on another thread is done.
+    Ran(Ready, Box<Result<Outputs>>),
+    Cancel,
+}
+
+/// The part of a run that one thread at a time works on.
+struct Work {
+    state: State,
+    waiting: Vec<Option<(Ready, BoxFuture<Result<Outcome>>)>>,
+    free: Vec<usize>,
+    /// Nodes running on other threads.
+    in_flight: usize,
+    retvals: Vec<Option<Tensor>>,
+    error: Option<Error>,
+}
+
+impl std::fmt::Debug for Work {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Work").field("state", &self.state).finish_non_exhaustive()
+    }
+}
+
+/// Why a thread stopped working on a step.
+enum Pause {
+    /// All that is left waits for letters.
+    Idle,
+    /// The rest takes long: it belongs on the pool.
+    Heavy,
+    Done,
+}
+
+impl Run {
+    /// Prepares a run; the first poll starts it.
+    pub fn new(
+        executable: Arc<Executable>,
+        step: Arc<StepContext>,
+        pool: Arc<ComputePool>,
+        args: Vec<Tensor>,
+        trace: Option<Arc<Trace>>,
+    ) -> Result<Run> {
+        for (index, (arg, want)) in args.iter().zip(executable.args()).enumerate() {
+            if arg.dtype() != *want {
+                return Err(invalid_argument!(
+                    "Type mismatch: argument {index} is a {} tensor, expected {want}",
+                    arg.dtype()
+                ));
+            }
+        }
+        if args.len() < executable.args().len() {
+            return Err(invalid_argument!(
+                "{} arguments were given, {} are needed",
+                args.len(),
+                executable.args().len()
+            ));
+        }
+        let work = Work {
+            state: State::new(&executable),
+            waiting: Vec::new(),
+            free: Vec::new(),
+            in_flight: 0,
+            retvals: vec![None; executable.num_retvals()],
+            error: None,
+        };
+        let mail = Mail { letters: Vec::new(), driver: Driver::Idle, waker: None, result: None };
+        Ok(Run {
+            shared: Arc::new(Shared {
+                executable,
+                step,
+                pool,
+                args,
+                trace,
+                work: Mutex::new(work),
+                mail: Mutex::new(mail),
+            }),
+        })
+    }
+}
+
+impl Future for Run {
+    type Output = Result<Vec<Tensor>>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        {
+            let mut mail = self.shared.mail();
+            if let Some(result) = mail.result.take() {
+                return Poll::Ready(result);
+            }
+            match &mut mail.waker {
+                Some(waker) => waker.clone_from(cx.waker()),
+                none => *none = Some(cx.waker().clone()),
+            }
+            if mail.driver != Driver::Idle {
+                return Poll::Pending;
+            }
+            mail.driver = Driver::Busy;
+        }
+        Shared::drive(&self.shared);
+        match self.shared.mail().result.take() {
+            Some(result) => Poll::Ready(result),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        let is_over = {
+            let mut mail = self.shared.mail();
+            // Nobody will await the result any more.
+            mail.waker = None;
+            mail.driver == Driver::Done
+        };
+        if !is_over {
+            Shared::post(&self.shared, Letter::Cancel);
+        }
+    }
+}
+
+impl Shared {
+    fn mail(&self) -> MutexGuard<'_, Mail> {
+        self.mail.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Leaves a letter and sees to it that somebody reads it.
+    fn post(this: &Arc<Shared>, letter: Letter) {
+        let waker = {
+            let mut mail = this.mail();
+            if mail.driver == Driver::Done {
+                return;
+            }
+            mail.letters.push(letter);
+            if mail.driver == Driver::Busy {
+                return;
+            }
+            match mail.waker.clone() {
+                Some(waker) => waker,
+                None => {
+                    mail.driver = Driver::Busy;
+                    let run = Arc::clone(this);
+                    this.pool.spawn(move || Shared::drive(&run));
+                    return;
+                }
+            }
+        };
+        waker.wake();
+    }
+
+    /// Works on the step until nothing is left to do here. The caller has made itself the driver.
+    fn drive(this: &Arc<Shared>) {
+        let mut work = this.work.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut letters = Vec::new();
+        loop {
+            std::mem::swap(&mut letters, &mut this.mail().letters);
+            let worked = catch_unwind(AssertUnwindSafe(|| work.advance(this, &mut letters)));
+            let pause = worked.unwrap_or_else(|panic| {
+                work.fail(internal!("a step failed unexpectedly: {}", panic_text(&*panic)));
+                work.pause()
+            });
+            let mut mail = this.mail();
+            match pause {
+                Pause::Idle if !mail.letters.is_empty() => {}
+                Pause::Idle => {
+                    mail.driver = Driver::Idle;
+                    return;
+                }
+                Pause::Heavy => {
+                    let run = Arc::clone(this);
+                    this.pool.spawn(move || Shared::drive(&run));
+                    return;
+                }
+                Pause::Done => {
+                    mail.driver = Driver::Done;
+                    mail.letters.clear();
+                    mail.result = Some(work.result());
+                    if let Some(waker) = mail.waker.take() {
+                        drop(mail);
+                        drop(work);
+                        waker.wake();
+                    }
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Wakes one waiting node of a run.
+struct NodeWaker {
+    run: Arc<Shared>,
+    index: usize,
+}
+
+impl Wake for NodeWaker {
+    fn wake(self: Arc<Self>) {
+        Shared::post(&self.run, Letter::Wake(self.index));
+    }
+}
+
+impl Work {
+    fn fail(&mut self, error: Error) {
+        let replace = match &self.error {
+            None => true,
+            Some(known) => known.is_derived() && !error.is_derived(),
+        };
+        if replace {
+            self.error = Some(error);
+        }
+        self.state.ready.clear();
+        self.waiting.clear();
+        self.free.clear();
+    }
+
+    fn pause(&self) -> Pause {
+        let is_waiting = self.waiting.len() > self.free.len();
+        if self.in_flight > 0 || (is_waiting && self.error.is_none()) {
+            Pause::Idle
+        } else {
+            Pause::Done
+        }
+    }
+
+    fn result(&mut self) -> Result<Vec<Tensor>> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        std::mem::take(&mut self.retvals)
+            .into_iter()
+            .enumerate()
+            .map(|(index, value)| {
+                value.ok_or_else(|| invalid_argument!("Retval[{index}] does not have value"))
+            })
+            .collect()
+    }
+
+    fn advance(&mut self, run: &Arc<Shared>, letters: &mut Vec<Letter>) -> Pause {
+        for letter in letters.drain(..) {
+            match letter {
+                Letter::Cancel => self.fail(cancelled!("the step was cancelled")),
+                Letter::Wake(index) => self.poll_waiting(run, index),
+                Letter::Ran(ready, outcome) => {
+                    self.in_flight -= 1;
+                    self.settle(run, ready, *outcome);
+                }
+            }
+        }
+        let may_block = is_pool_thread();
+        let started = Instant::now();
+        let mut count = 0;
+        while let Some(ready) = self.state.ready.pop_front() {
+            let node = &run.executable.nodes[ready.node as usize];
+            match self.run_node(run, ready, node, may_block) {
+                Ok(true) => {}
+                Ok(false) => return Pause::Heavy,
+                Err(error) => self.fail(error.at_node(&node.name)),
+            }
+            count += 1;
+            if !may_block && count % NODES_PER_LOOK == 0 && started.elapsed() > TURN {
+                return if self.state.ready.is_empty() { self.pause() } else { Pause::Heavy };
+            }
+        }
+        self.pause()
+    }
+
+    /// Runs one node or starts it elsewhere. False: this thread must not run it, so it is put back.
+    fn run_node(
+        &mut self,
+        run: &Arc<Shared>,
+        ready: Ready,
+        node: &CompiledNode,
+        may_block: bool,
+    ) -> Result<bool> {
+        match &node.kind {
+            Kind::Compute { kernel, takes_dead: true } if ready.is_dead => {
+                let place = self.state.place(ready);
+                let mut ctx = KernelContext::new(&node.name, &run.step, place, &mut [], 0);
+                kernel.compute_dead(&mut ctx)?;
+                self.finish_dead(run, ready, node);
+            }
+            Kind::ControlTrigger => {
+                self.state.finish(&run.executable, ready, Outputs::new(), false);
+            }
+            Kind::Arg(index) => {
+                let value = Some(Value::Tensor(run.args[*index].clone()));
+                self.state.finish(&run.executable, ready, smallvec::smallvec![value], false);
+            }
+            _ if ready.is_dead => self.finish_dead(run, ready, node),
+            Kind::Merge => {
+                let Some((index, value)) = self.state.take_merged(ready, node) else {
+                    return Err(internal!("Merge has no live input"));
+                };
+                let index = Value::Tensor(Tensor::scalar(index as i32));
+                let outputs = smallvec::smallvec![Some(value), Some(index)];
+                self.state.finish(&run.executable, ready, outputs, false);
+            }
+            Kind::Compute { kernel, .. } => {
+                let mut inputs = self.inputs(ready, node)?;
+                let cost = kernel.cost(&inputs);
+                if cost > EXPENSIVE {
+                    if !may_block {
+                        self.put_back(ready, node, inputs);
+                        return Ok(false);
+                    }
+                    let is_alone = self.state.ready.is_empty() && self.in_flight == 0;
+                    if !is_alone && run.pool.threads() > 1 {
+                        self.run_elsewhere(run, ready, Arc::clone(kernel), inputs);
+                        return Ok(true);
+                    }
+                }
+                let place = self.state.place(ready);
+                let outputs = compute(run, node, &**kernel, place, &mut inputs)?;
+                self.state.finish(&run.executable, ready, outputs, false);
+            }
+            Kind::Async(kernel) => {
+                let ctx = AsyncContext {
+                    inputs: self.inputs(ready, node)?,
+                    step: Arc::clone(&run.step),
+                    node: Arc::clone(&node.name),
+                    frame: self.state.place(ready),
+                };
+                let started = run.trace.as_ref().map(|trace| trace.start());
+                match kernel.start(ctx)? {
+                    Started::Done(outcome) => {
+                        if let (Some(trace), Some(started)) = (&run.trace, started) {
+                            trace.record(node, started, &[]);
+                        }
+                        self.settle_outcome(run, ready, node, outcome)?;
+                    }
+                    Started::Waiting(future) => self.wait(run, ready, future),
+                }
+            }
+            Kind::Retval(index) => {
+                let inputs = self.inputs(ready, node)?;
+                if let Some(Value::Tensor(tensor)) = inputs.into_iter().next() {
+                    self.retvals[*index] = Some(tensor);
+                }
+                self.state.finish(&run.executable, ready, Outputs::new(), false);
+            }
+            Kind::Switch => {
+                let mut inputs = self.state.take_inputs(ready, node);
+                let taken = scalar::<bool>(inputs.get(1), "pred")?;
+                let data = inputs[0].take();
+                let outputs = if taken {
+                    smallvec::smallvec![None, data]
+                } else {
+                    smallvec::smallvec![data, None]
+                };
+                self.state.finish(&run.executable, ready, outputs, false);
+            }
+            Kind::SwitchN => {
+                let mut inputs = self.state.take_inputs(ready, node);
+                let chosen = scalar::<i32>(inputs.get(1), "output_index")?;
+                let last = node.num_outputs as usize - 1;
+                let chosen = usize::try_from(chosen).map_or(last, |chosen| chosen.min(last));
+                let mut outputs: Outputs = smallvec::smallvec![None; node.num_outputs as usize];
+                outputs[chosen] = inputs[0].take();
+                self.state.finish(&run.executable, ready, outputs, false);
+            }
+            Kind::Enter { .. } | Kind::Exit | Kind::NextIteration | Kind::LoopCond => {
+                let inputs = self.state.take_inputs(ready, node);
+                let outputs = inputs.into_iter().collect();
+                self.state.finish(&run.executable, ready, outputs, false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn finish_dead(&mut self, run: &Shared, ready: Ready, node: &CompiledNode) {
+        // Dead nodes may still hold the live ones among their inputs.
+        drop(self.state.take_inputs(ready, node));
+        let outputs = smallvec::smallvec![None; node.num_outputs as usize];
+        self.state.finish(&run.executable, ready, outputs, true);
+    }
+
+    /// The inputs of a node, with references read where the node wants a value.
+    fn inputs(&mut self, ready: Ready, node: &CompiledNode) -> Result<Values> {
+        let taken = self.state.take_inputs(ready, node);
+        let mut inputs = Values::with_capacity(taken.len());
+        for (value, takes_ref) in taken.into_iter().zip(&node.takes_ref) {
+            inputs.push(match value {
+                Some(Value::Ref(variable)) if !takes_ref => Value::Tensor(variable.read()?),
+                Some(value) => value,
+                None => return Err(internal!("an input of node {} is missing", node.name)),
+            });
+        }
+        Ok(inputs)
+    }
+
+    fn put_back(&mut self, ready: Ready, node: &CompiledNode, inputs: Values) {
+        self.state.put_inputs(ready, node, inputs);
+        self.state.ready.push_front(ready);
+    }
+
+    fn run_elsewhere(
+        &mut self,
+        run: &Arc<Shared>,
+        ready: Ready,
+        kernel: Arc<dyn Kernel>,
+        mut inputs: Values,
+    ) {
+        self.in_flight += 1;
+        let place = self.state.place(ready);
+        let owner = Arc::clone(run);
+        run.pool.spawn(move || {
+            let node = &owner.executable.nodes[ready.node as usize];
+            let computed = catch_unwind(AssertUnwindSafe(|| {
+                compute(&owner, node, &*kernel, place, &mut inputs)
+            }));
+            let outcome = computed.unwrap_or_else(|panic| {
+                Err(internal!("the kernel failed unexpectedly: {}", panic_text(&*panic)))
+            });
+            drop(inputs);
+            Shared::post(&owner, Letter::Ran(ready, Box::new(outcome)));
+        });
+    }
+
+    fn wait(&mut self, run: &Arc<Shared>, ready: Ready, future: BoxFuture<Result<Outcome>>) {
+        let index = match self.free.pop() {
+            Some(index) => index,
+            None => {
+                self.waiting.push(None);
+                self.waiting.len() - 1
+            }
+        };
+        self.waiting[index] = Some((ready, future));
+        self.poll_waiting(run, index);
+    }
+
+    fn poll_waiting(&mut self, run: &Arc<Shared>, index: usize) {
+        let Some(Some((ready, future))) = self.waiting.get_mut(index) else { return };
+        let ready = *ready;
+        let waker = Waker::from(Arc::new(NodeWaker { run: Arc::clone(run), index }));
+        let Poll::Ready(outcome) = future.as_mut().poll(&mut Context::from_waker(&waker)) else {
+            return;
+        };
+        self.waiting[index] = None;
+        self.free.push(index);
+        let node = &run.executable.nodes[ready.node as usize];
+        let settled = outcome.and_then(|outcome| self.settle_outcome(run, ready, node, outcome));
+        if let Err(error) = settled {
+            self.fail(error.at_node(&node.name));
+        }
+    }
+
+    fn settle_outcome(
+        &mut self,
+        run: &Shared,
+        ready: Ready,
+        node: &CompiledNode,
+        outcome: Outcome,
+    ) -> Result<()> {
+        match outcome {
+            Outcome::Dead => {
+                let outputs = smallvec::smallvec![None; node.num_outputs as usize];
+                self.state.finish(&run.executable, ready, outputs, true);
+            }
+            Outcome::Values(values) => {
+                if values.len() != node.num_outputs as usize {
+                    return Err(internal!(
+                        "the kernel returned {} values instead of {}",
+                        values.len(),
+                        node.num_outputs
+                    ));
+                }
+                let outputs = values.into_iter().map(Some).collect();
+                self.state.finish(&run.executable, ready, outputs, false);
+            }
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self, run: &Shared, ready: Ready, outcome: Result<Outputs>) {
+        match outcome {
+            // After a failure nothing more is started.
+            Ok(_) if self.error.is_some() => {}
+            Ok(outputs) => self.state.finish(&run.executable, ready, outputs, false),
+            Err(error) => {
+                self.fail(error.at_node(&run.executable.nodes[ready.node as usize].name));
+            }
+        }
+    }
+}
+
+fn compute(
+    run: &Shared,
+    node: &CompiledNode,
+    kernel: &dyn Kernel,
+    place: FrameIteration,
+    inputs: &mut [Value],
+) -> Result<Outputs> {
+    let started = run.trace.as_ref().map(|trace| trace.start());
+    let mut ctx =
+        KernelContext::new(&node.name, &run.step, place, inputs, node.num_outputs as usize);
+    kernel.compute(&mut ctx)?;
+    let values = ctx.into_outputs()?;
+    if let (Some(trace), Some(started)) = (&run.trace, started) {
+        trace.record(node, started, &values);
+    }
+    Ok(values.into_iter().map(Some).collect())
+}
+
+fn scalar<T: tensorfleet_tensor::Element>(value: Option<&Option<Value>>, what: &str) -> Result<T> {
+    match value {
+        Some(Some(Value::Tensor(tensor))) => tensor.scalar_value().map_err(|_| {
+            invalid_argument!("The input {what} must be a scalar, got shape {}", tensor.shape())
+        }),
+        Some(Some(Value::Ref(variable))) => variable.read()?.scalar_value(),
+        _ => Err(internal!("the input {what} is missing")),
+    }
+}
+
+/// The words of a panic.
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message")
+}
