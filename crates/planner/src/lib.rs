@@ -29,6 +29,7 @@ use tensorfleet_graph::{Graph, Node, NodeId};
 use tensorfleet_tensor::{Result, Tensor};
 
 pub use function::{FunctionBody, instantiate_function};
+pub use partition::partition;
 
 /// A device that can take part in a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,7 +128,7 @@ pub fn plan(
         placement.apply(&unplaced, &mut step.graph)?;
     }
     let placement = if options.log_device_placement { report(&step.graph) } else { Vec::new() };
-    let partitions = partition::partition(&step.graph, devices, ops)?;
+    let partitions = partition(&step.graph, devices, ops)?;
     for partition in &partitions {
         validate(&partition.graph)?;
     }

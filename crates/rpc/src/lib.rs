@@ -1,1 +1,15 @@
-//! The gRPC services and clients.
+//! The gRPC services and clients: translation between the wire and the cluster crate.
+//!
+//! The only crate that knows tonic.
+
+mod master;
+mod peers;
+mod recent;
+mod server;
+mod status;
+mod transport;
+mod wire;
+mod worker;
+mod worker_client;
+
+pub use server::{Server, ServerConfig};

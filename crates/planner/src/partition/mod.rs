@@ -20,11 +20,7 @@ use crate::edit::{NewNode, first_output, string_attr};
 use crate::{Device, Partition, function};
 
 /// One graph for each of `devices` that has nodes, in the order of `devices`.
-pub(crate) fn partition(
-    graph: &Graph,
-    devices: &[Device],
-    ops: &dyn OpLookup,
-) -> Result<Vec<Partition>> {
+pub fn partition(graph: &Graph, devices: &[Device], ops: &dyn OpLookup) -> Result<Vec<Partition>> {
     let mut cut = Cut::new(graph, devices, ops)?;
     cut.add_control_loops()?;
     for (id, node) in graph.iter() {

@@ -25,6 +25,13 @@ pub fn serving(address: impl std::fmt::Display) -> io::Result<()> {
     output.flush()
 }
 
+/// Shows text that was asked for.
+pub fn show(text: &str) -> io::Result<()> {
+    let mut output = io::stdout().lock();
+    write!(output, "{text}")?;
+    output.flush()
+}
+
 /// Says that the command cannot be run, and returns the exit code.
 pub fn refused(refusal: &Refusal) -> u8 {
     match refusal {

@@ -1,0 +1,80 @@
+//! Functions of a session's graph, compiled when first called.
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use rustc_hash::FxHashMap;
+use tensorfleet_framework::{BoxFuture, Function, FunctionRunner, StepContext};
+use tensorfleet_graph::{Func, FunctionLibrary};
+use tensorfleet_runtime::{ComputePool, Executable, Run};
+use tensorfleet_tensor::{Result, Tensor};
+
+use crate::task::Task;
+use crate::worker_session::WorkerSession;
+
+/// Runs the functions of one graph on the device of the caller.
+pub(crate) struct SessionFunctions {
+    library: Arc<FunctionLibrary>,
+    task: Arc<Task>,
+    session: Arc<WorkerSession>,
+    compiled: Mutex<FxHashMap<String, Arc<CompiledFunction>>>,
+}
+
+impl fmt::Debug for SessionFunctions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SessionFunctions").finish_non_exhaustive()
+    }
+}
+
+impl SessionFunctions {
+    pub(crate) fn new(
+        library: Arc<FunctionLibrary>,
+        task: Arc<Task>,
+        session: Arc<WorkerSession>,
+    ) -> SessionFunctions {
+        SessionFunctions { library, task, session, compiled: Mutex::default() }
+    }
+
+    fn compile(&self, function: &Func) -> Result<CompiledFunction> {
+        let registry = &*self.task.registry;
+        let body = tensorfleet_planner::instantiate_function(function, &self.library, registry)?;
+        let executable = Executable::new(&body.graph, registry, "CPU", &*self.session)?;
+        Ok(CompiledFunction { executable: Arc::new(executable), pool: Arc::clone(&self.task.pool) })
+    }
+}
+
+impl FunctionRunner for SessionFunctions {
+    fn instantiate(&self, function: &Func) -> Result<Arc<dyn Function>> {
+        // Attributes are few and small; their printed form tells instances apart.
+        let key = format!("{}{:?}", function.name, function.attrs);
+        if let Some(known) = self.compiled.lock().unwrap_or_else(|p| p.into_inner()).get(&key) {
+            return Ok(Arc::clone(known) as _);
+        }
+        let compiled = Arc::new(self.compile(function)?);
+        let mut table = self.compiled.lock().unwrap_or_else(|p| p.into_inner());
+        Ok(Arc::clone(table.entry(key).or_insert(compiled)) as _)
+    }
+}
+
+#[derive(Debug)]
+struct CompiledFunction {
+    executable: Arc<Executable>,
+    pool: Arc<ComputePool>,
+}
+
+impl Function for CompiledFunction {
+    fn num_outputs(&self) -> usize {
+        self.executable.num_retvals()
+    }
+
+    fn call(&self, step: &Arc<StepContext>, args: Vec<Tensor>) -> BoxFuture<Result<Vec<Tensor>>> {
+        let run = Run::new(
+            Arc::clone(&self.executable),
+            Arc::clone(step),
+            Arc::clone(&self.pool),
+            args,
+            None,
+        );
+        Box::pin(async move { run?.await })
+    }
+}

@@ -1,0 +1,79 @@
+//! `PartitionedCall` and its kin: a node that runs a function.
+
+use std::sync::Arc;
+
+use tensorfleet_framework::{
+    AsyncContext, AsyncKernel, Attrs, KernelDef, Op, Outcome, Started, StepContext, cpu_async,
+};
+use tensorfleet_graph::Func;
+use tensorfleet_tensor::{Result, Tensor};
+
+const CALL: &[KernelDef] = &[cpu_async::<Call>()];
+const ATTRS: &[&str] = &[
+    "Tin: list(type) >= 0",
+    "Tout: list(type) >= 0",
+    "f: func",
+    "config: string = ''",
+    "config_proto: string = ''",
+    "executor_type: string = ''",
+];
+
+pub(super) const OPS: &[Op] = &[
+    Op {
+        name: "PartitionedCall",
+        inputs: &["args: Tin"],
+        outputs: &["output: Tout"],
+        attrs: ATTRS,
+        kernels: CALL,
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "RemoteCall",
+        inputs: &["target: string", "args: Tin"],
+        outputs: &["output: Tout"],
+        attrs: &["Tin: list(type) >= 1", "Tout: list(type) >= 1", "f: func"],
+        stateful: true,
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "StatefulPartitionedCall",
+        inputs: &["args: Tin"],
+        outputs: &["output: Tout"],
+        attrs: ATTRS,
+        stateful: true,
+        distributed_communication: true,
+        kernels: CALL,
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "SymbolicGradient",
+        inputs: &["input: Tin"],
+        outputs: &["output: Tout"],
+        attrs: &["Tin: list(type) >= 1", "Tout: list(type) >= 1", "f: func"],
+        ..Op::DEFAULT
+    },
+];
+
+/// Runs a function as the outcome of a node.
+pub(super) fn start(
+    function: &Func,
+    step: &Arc<StepContext>,
+    args: Vec<Tensor>,
+) -> Result<Started> {
+    let call = step.functions.instantiate(function)?.call(step, args);
+    Ok(Started::Waiting(Box::pin(async move { Ok(Outcome::from(call.await?)) })))
+}
+
+#[derive(Debug)]
+struct Call(Func);
+
+impl AsyncKernel for Call {
+    fn new(attrs: &Attrs<'_>) -> Result<Call> {
+        Ok(Call(attrs.func("f")?.clone()))
+    }
+
+    fn start(&self, ctx: AsyncContext) -> Result<Started> {
+        let step = Arc::clone(&ctx.step);
+        start(&self.0, &step, ctx.into_tensors()?)
+    }
+}

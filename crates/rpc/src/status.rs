@@ -1,0 +1,58 @@
+//! Errors as gRPC statuses, and back.
+//!
+//! gRPC's codes are TensorFlow's. What else a distributed step must know (is this a consequence?
+//! was the worker restarted?) travels in a payload container in the status details.
+
+use prost::{Message, Name};
+use tensorfleet_proto::tensorflow::DerivedStatus;
+use tensorfleet_proto::tensorflow::distributed_runtime::{
+    GrpcPayloadContainer, WorkerPossiblyRestarted,
+};
+use tensorfleet_tensor::{Code, Error};
+use tonic::Status;
+
+/// Writes an error.
+pub(crate) fn to_status(error: &Error) -> Status {
+    let code = tonic::Code::from(error.code() as i32);
+    let mut payloads = GrpcPayloadContainer::default();
+    if error.is_derived() {
+        payloads.payloads.insert(DerivedStatus::type_url(), Default::default());
+    }
+    if error.is_worker_restarted() {
+        payloads.payloads.insert(WorkerPossiblyRestarted::type_url(), Default::default());
+    }
+    if payloads.payloads.is_empty() {
+        return Status::new(code, error.message());
+    }
+    Status::with_details(code, error.message(), payloads.encode_to_vec().into())
+}
+
+/// Reads an error.
+pub(crate) fn from_status(status: &Status) -> Error {
+    let mut error = Error::new(Code::from_number(status.code() as i32), status.message());
+    // Details that are not a payload container are somebody else's and mean nothing here.
+    let payloads = GrpcPayloadContainer::decode(status.details()).unwrap_or_default();
+    if payloads.payloads.contains_key(&DerivedStatus::type_url()) {
+        error = error.derived();
+    }
+    if payloads.payloads.contains_key(&WorkerPossiblyRestarted::type_url()) {
+        error = error.worker_restarted();
+    }
+    error
+}
+
+#[cfg(test)]
+mod tests {
+    use tensorfleet_tensor::aborted;
+
+    use super::*;
+
+    #[test]
+    fn errors_survive_the_way() {
+        for error in
+            [aborted!("a"), aborted!("b").derived(), aborted!("c").worker_restarted().derived()]
+        {
+            assert_eq!(from_status(&to_status(&error)), error);
+        }
+    }
+}

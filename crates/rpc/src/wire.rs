@@ -1,0 +1,224 @@
+//! Requests and responses of the services in the words of the cluster crate.
+
+use std::time::Duration;
+
+use tensorfleet_cluster::{Callable, RunOptions, SessionOptions, StepCall, StepReply};
+use tensorfleet_graph::wire as graph_wire;
+use tensorfleet_graph::{FunctionLibrary, NodeDef};
+use tensorfleet_planner::Device;
+use tensorfleet_proto::tensorflow as pb;
+use tensorfleet_runtime::NodeRecord;
+use tensorfleet_tensor::wire as tensor_wire;
+use tensorfleet_tensor::{Result, Tensor, invalid_argument};
+
+/// Reads a graph and its functions.
+pub(crate) fn graph(message: Option<&pb::GraphDef>) -> Result<(Vec<NodeDef>, FunctionLibrary)> {
+    let Some(message) = message else { return Ok((Vec::new(), FunctionLibrary::default())) };
+    Ok((graph_wire::node_defs(message)?, graph_wire::library(message.library.as_ref())?))
+}
+
+/// Reads what a client asks of its session.
+pub(crate) fn session_options(config: Option<&pb::ConfigProto>) -> Result<SessionOptions> {
+    let Some(config) = config else { return Ok(SessionOptions::default()) };
+    let experimental = config.experimental.as_ref();
+    let cluster = config.cluster_def.as_ref().filter(|cluster| !cluster.job.is_empty());
+    let shares_state =
+        experimental.is_some_and(|e| e.share_session_state_in_clusterspec_propagation);
+    let mut options = SessionOptions {
+        device_filters: config.device_filters.clone(),
+        isolate_session_state: config.isolate_session_state || (cluster.is_some() && !shares_state),
+        timeout: milliseconds(config.operation_timeout_in_ms),
+        cluster: cluster.map(tensorfleet_cluster::spec::wire::cluster_spec).transpose()?,
+        ..SessionOptions::default()
+    };
+    options.plan.allow_soft_placement = config.allow_soft_placement;
+    options.plan.log_device_placement = config.log_device_placement;
+    options.plan.optimize = optimizes(config);
+    Ok(options)
+}
+
+/// Whether graphs may be rewritten: not when the client has switched the optimisers off.
+fn optimizes(config: &pb::ConfigProto) -> bool {
+    let Some(graph) = &config.graph_options else { return true };
+    let level_is_off = graph
+        .optimizer_options
+        .as_ref()
+        .is_some_and(|o| o.opt_level == pb::optimizer_options::Level::L0 as i32);
+    let rewrites_are_off =
+        graph.rewrite_options.as_ref().is_some_and(|rewrites| rewrites.disable_meta_optimizer);
+    !level_is_off && !rewrites_are_off
+}
+
+fn milliseconds(value: i64) -> Option<Duration> {
+    u64::try_from(value).ok().filter(|&ms| ms > 0).map(Duration::from_millis)
+}
+
+/// Reads how a client wants a step run.
+pub(crate) fn run_options(options: Option<&pb::RunOptions>) -> RunOptions {
+    let Some(options) = options else { return RunOptions::default() };
+    RunOptions {
+        trace: options.trace_level > pb::run_options::TraceLevel::NoTrace as i32,
+        partition_graphs: options.output_partition_graphs,
+        timeout: milliseconds(options.timeout_in_ms),
+    }
+}
+
+/// Reads a step.
+pub(crate) fn step_call(request: pb::RunStepRequest) -> Result<StepCall> {
+    Ok(StepCall {
+        feeds: request.feed.into_iter().map(named_tensor).collect::<Result<_>>()?,
+        fetches: request.fetch,
+        targets: request.target,
+        options: run_options(request.options.as_ref()),
+    })
+}
+
+/// Reads a tensor with its name.
+pub(crate) fn named_tensor(named: pb::NamedTensorProto) -> Result<(String, Tensor)> {
+    let Some(tensor) = &named.tensor else {
+        return Err(invalid_argument!("the tensor {} has no value", named.name));
+    };
+    let tensor = tensor_wire::tensor(tensor).map_err(|error| {
+        error.prefixed(format_args!("Invalid TensorProto for {}: ", named.name))
+    })?;
+    Ok((named.name, tensor))
+}
+
+/// Writes a tensor with its name.
+pub(crate) fn named_tensor_proto(name: String, tensor: &Tensor) -> Result<pb::NamedTensorProto> {
+    Ok(pb::NamedTensorProto { name, tensor: Some(tensor_wire::tensor_proto(tensor)?) })
+}
+
+/// Writes what a step returned.
+pub(crate) fn run_step_response(
+    fetches: Vec<String>,
+    reply: &StepReply,
+) -> Result<pb::RunStepResponse> {
+    Ok(pb::RunStepResponse {
+        tensor: fetches
+            .into_iter()
+            .zip(&reply.tensors)
+            .map(|(name, tensor)| named_tensor_proto(name, tensor))
+            .collect::<Result<_>>()?,
+        metadata: Some(run_metadata(reply)?),
+        ..Default::default()
+    })
+}
+
+/// Writes what a step recorded about itself.
+pub(crate) fn run_metadata(reply: &StepReply) -> Result<pb::RunMetadata> {
+    let step_stats = (!reply.trace.is_empty()).then(|| step_stats(&reply.trace));
+    Ok(pb::RunMetadata {
+        step_stats,
+        partition_graphs: reply
+            .partition_graphs
+            .iter()
+            .map(|graph| graph_wire::graph_def(graph))
+            .collect::<Result<_>>()?,
+        ..Default::default()
+    })
+}
+
+/// Writes the records of a traced step.
+pub(crate) fn step_stats(trace: &[(String, Vec<NodeRecord>)]) -> pb::StepStats {
+    let dev_stats = trace
+        .iter()
+        .map(|(device, records)| pb::DeviceStepStats {
+            device: device.clone(),
+            node_stats: records.iter().map(node_stats).collect(),
+            ..Default::default()
+        })
+        .collect();
+    pb::StepStats { dev_stats }
+}
+
+fn node_stats(record: &NodeRecord) -> pb::NodeExecStats {
+    let (start, length) = (record.start.as_nanos() as i64, record.duration.as_nanos() as i64);
+    let output =
+        record.outputs.iter().enumerate().map(|(slot, (dtype, shape, bytes))| pb::NodeOutput {
+            slot: slot as i32,
+            tensor_description: Some(pb::TensorDescription {
+                dtype: *dtype as i32,
+                shape: Some(tensor_wire::shape_proto(shape)),
+                allocation_description: Some(pb::AllocationDescription {
+                    requested_bytes: *bytes as i64,
+                    allocated_bytes: *bytes as i64,
+                    allocator_name: "cpu".to_owned(),
+                    has_single_reference: true,
+                    ..Default::default()
+                }),
+            }),
+        });
+    // A duration of zero would vanish in the viewer's whole microseconds.
+    let micros = (length / 1000).max(1);
+    pb::NodeExecStats {
+        node_name: record.name.to_string(),
+        all_start_micros: start / 1000,
+        op_start_rel_micros: 0,
+        op_end_rel_micros: micros,
+        all_end_rel_micros: micros,
+        timeline_label: format!("{} = {}()", record.name, record.op),
+        scheduled_micros: start / 1000,
+        all_start_nanos: start,
+        op_end_rel_nanos: length,
+        all_end_rel_nanos: length,
+        scheduled_nanos: start,
+        output: output.collect(),
+        ..Default::default()
+    }
+}
+
+/// Reads the records of a step that was traced on another task.
+pub(crate) fn node_records(stats: &pb::StepStats) -> Vec<(String, Vec<NodeRecord>)> {
+    let record = |node: &pb::NodeExecStats| NodeRecord {
+        name: node.node_name.as_str().into(),
+        op: node.timeline_label.as_str().into(),
+        start: Duration::from_micros(u64::try_from(node.all_start_micros).unwrap_or_default()),
+        duration: Duration::from_micros(u64::try_from(node.all_end_rel_micros).unwrap_or_default()),
+        outputs: Vec::new(),
+    };
+    stats
+        .dev_stats
+        .iter()
+        .map(|device| (device.device.clone(), device.node_stats.iter().map(record).collect()))
+        .collect()
+}
+
+/// Reads a step to be prepared.
+pub(crate) fn callable(options: pb::CallableOptions) -> Result<Callable> {
+    if !options.tensor_connection.is_empty() {
+        return Err(tensorfleet_tensor::unimplemented_error!(
+            "callables with tensor_connection are not supported"
+        ));
+    }
+    Ok(Callable {
+        feeds: options.feed,
+        fetches: options.fetch,
+        targets: options.target,
+        options: run_options(options.run_options.as_ref()),
+    })
+}
+
+/// The memory that TensorFlow says a CPU device has.
+const CPU_MEMORY_LIMIT: i64 = 256 << 20;
+
+/// Writes a device.
+pub(crate) fn device_attributes(device: &Device) -> pb::DeviceAttributes {
+    pb::DeviceAttributes {
+        name: device.name.to_string(),
+        device_type: device.name.kind.clone().unwrap_or_default(),
+        memory_limit: CPU_MEMORY_LIMIT,
+        locality: Some(pb::DeviceLocality::default()),
+        incarnation: device.incarnation,
+        xla_global_id: -1,
+        ..Default::default()
+    }
+}
+
+/// Reads a device.
+pub(crate) fn device(attributes: &pb::DeviceAttributes) -> Result<Device> {
+    Ok(Device {
+        name: tensorfleet_framework::DeviceName::parse(&attributes.name)?,
+        incarnation: attributes.incarnation,
+    })
+}

@@ -1,0 +1,269 @@
+//! WorkerService: partitions run for any master, ours or TensorFlow's.
+
+use std::sync::Arc;
+
+use tensorfleet_cluster::client::{CreateWorkerSession, RunGraph};
+use tensorfleet_cluster::{Task, Worker};
+use tensorfleet_framework::{DeviceName, StepId};
+use tensorfleet_graph::Graph;
+use tensorfleet_proto::tensorflow as pb;
+use tensorfleet_proto::tensorflow::worker_service_server::WorkerService;
+use tensorfleet_tensor::wire as tensor_wire;
+use tensorfleet_tensor::{Error, Result, unimplemented_error};
+use tonic::{Request, Response, Status};
+
+use crate::recent::RecentRequests;
+use crate::status::to_status;
+use crate::wire;
+
+/// Serves a [`Worker`].
+#[derive(Clone, Debug)]
+pub(crate) struct WorkerHandler {
+    pub(crate) task: Arc<Task>,
+    pub(crate) worker: Arc<Worker>,
+    pub(crate) recent_runs: Arc<RecentRequests>,
+    pub(crate) recent_tensors: Arc<RecentRequests>,
+}
+
+fn reply<T>(outcome: Result<T>) -> Result<Response<T>, Status> {
+    outcome.map(Response::new).map_err(|error| to_status(&error))
+}
+
+fn collective(method: &str) -> Status {
+    to_status(&unimplemented_error!(
+        "{method}: collective operations between workers are not supported; use parameter servers"
+    ))
+}
+
+impl WorkerHandler {
+    fn create_session(&self, request: pb::CreateWorkerSessionRequest) -> Result<()> {
+        let server = request.server_def.unwrap_or_default();
+        let cluster = server.cluster.as_ref().filter(|cluster| !cluster.job.is_empty());
+        let task_name = match cluster {
+            None => self.task.name.clone(),
+            Some(_) => DeviceName {
+                job: Some(server.job_name.clone()),
+                replica: Some(0),
+                task: u32::try_from(server.task_index).ok(),
+                ..DeviceName::default()
+            },
+        };
+        self.worker.create_session(CreateWorkerSession {
+            handle: request.session_handle,
+            task_name,
+            cluster: cluster.map(tensorfleet_cluster::spec::wire::cluster_spec).transpose()?,
+            isolate_session_state: request.isolate_session_state,
+            master_task: request.master_task,
+            master_incarnation: request.master_incarnation as u64,
+        })
+    }
+
+    /// Sessions of masters that do not make worker sessions share one without a name.
+    fn session_handle(&self, handle: String, create_worker_session_called: bool) -> Result<String> {
+        if create_worker_session_called {
+            return Ok(handle);
+        }
+        let shared = "legacy".to_owned();
+        self.worker.create_session(CreateWorkerSession {
+            handle: shared.clone(),
+            task_name: self.task.name.clone(),
+            cluster: None,
+            isolate_session_state: false,
+            master_task: String::new(),
+            master_incarnation: 0,
+        })?;
+        Ok(shared)
+    }
+
+    fn register(&self, request: pb::RegisterGraphRequest) -> Result<String> {
+        let session =
+            self.session_handle(request.session_handle, request.create_worker_session_called)?;
+        let (nodes, library) = wire::graph(request.graph_def.as_ref())?;
+        let graph = Graph::from_nodes(nodes, Arc::new(library), &*self.task.registry)?;
+        self.worker.register_graph(&session, &graph)
+    }
+
+    async fn run(&self, request: pb::RunGraphRequest) -> Result<pb::RunGraphResponse> {
+        self.recent_runs.check(request.request_id, "RunGraph (Worker)")?;
+        let session =
+            self.session_handle(request.session_handle, request.create_worker_session_called)?;
+        let options = request.exec_opts.unwrap_or_default();
+        let outcome = self
+            .worker
+            .run_graph(RunGraph {
+                session,
+                graph: request.graph_handle,
+                step: request.step_id,
+                args: Vec::new(),
+                sends: request.send.into_iter().map(wire::named_tensor).collect::<Result<_>>()?,
+                recv_keys: request.recv_key,
+                trace: options.record_timeline || options.record_costs,
+            })
+            .await?;
+        Ok(pb::RunGraphResponse {
+            recv: outcome
+                .recvs
+                .into_iter()
+                .map(|(key, tensor)| wire::named_tensor_proto(key, &tensor))
+                .collect::<Result<_>>()?,
+            step_stats: (!outcome.trace.is_empty()).then(|| wire::step_stats(&outcome.trace)),
+            ..Default::default()
+        })
+    }
+
+    async fn tensor(&self, request: pb::RecvTensorRequest) -> Result<pb::RecvTensorResponse> {
+        self.recent_tensors.check(request.request_id, "RecvTensor (GrpcWorker)")?;
+        let step = StepId(request.step_id);
+        let parcel = self.worker.recv_tensor(step, &request.rendezvous_key).await?;
+        Ok(pb::RecvTensorResponse {
+            tensor: Some(tensor_wire::tensor_proto(&parcel.tensor)?),
+            is_dead: parcel.is_dead,
+            ..Default::default()
+        })
+    }
+}
+
+fn error_in_body(error: &Error) -> pb::RunGraphResponse {
+    pb::RunGraphResponse {
+        status_code: error.code() as i32,
+        status_error_message: error.message().to_owned(),
+        ..Default::default()
+    }
+}
+
+#[tonic::async_trait]
+impl WorkerService for WorkerHandler {
+    async fn get_status(
+        &self,
+        _: Request<pb::GetStatusRequest>,
+    ) -> Result<Response<pb::GetStatusResponse>, Status> {
+        let device_attributes = self.worker.devices().iter().map(wire::device_attributes).collect();
+        Ok(Response::new(pb::GetStatusResponse { device_attributes }))
+    }
+
+    async fn create_worker_session(
+        &self,
+        request: Request<pb::CreateWorkerSessionRequest>,
+    ) -> Result<Response<pb::CreateWorkerSessionResponse>, Status> {
+        let outcome = self.create_session(request.into_inner());
+        reply(outcome.map(|()| pb::CreateWorkerSessionResponse {}))
+    }
+
+    async fn delete_worker_session(
+        &self,
+        request: Request<pb::DeleteWorkerSessionRequest>,
+    ) -> Result<Response<pb::DeleteWorkerSessionResponse>, Status> {
+        self.worker.delete_session(&request.into_inner().session_handle);
+        Ok(Response::new(pb::DeleteWorkerSessionResponse {}))
+    }
+
+    async fn register_graph(
+        &self,
+        request: Request<pb::RegisterGraphRequest>,
+    ) -> Result<Response<pb::RegisterGraphResponse>, Status> {
+        let outcome = self.register(request.into_inner());
+        reply(outcome.map(|graph_handle| pb::RegisterGraphResponse { graph_handle }))
+    }
+
+    async fn deregister_graph(
+        &self,
+        request: Request<pb::DeregisterGraphRequest>,
+    ) -> Result<Response<pb::DeregisterGraphResponse>, Status> {
+        let request = request.into_inner();
+        let session =
+            self.session_handle(request.session_handle, request.create_worker_session_called);
+        reply(
+            session
+                .and_then(|session| self.worker.deregister_graph(&session, &request.graph_handle))
+                .map(|()| pb::DeregisterGraphResponse {}),
+        )
+    }
+
+    async fn run_graph(
+        &self,
+        request: Request<pb::RunGraphRequest>,
+    ) -> Result<Response<pb::RunGraphResponse>, Status> {
+        let request = request.into_inner();
+        let errors_in_body = request.store_errors_in_response_body;
+        match self.run(request).await {
+            // A body has no place for the mark of a consequence; a status has.
+            Err(error) if errors_in_body && !error.is_derived() => {
+                Ok(Response::new(error_in_body(&error)))
+            }
+            outcome => reply(outcome),
+        }
+    }
+
+    async fn cleanup_graph(
+        &self,
+        request: Request<pb::CleanupGraphRequest>,
+    ) -> Result<Response<pb::CleanupGraphResponse>, Status> {
+        self.worker.cleanup_graph(StepId(request.into_inner().step_id));
+        Ok(Response::new(pb::CleanupGraphResponse {}))
+    }
+
+    async fn cleanup_all(
+        &self,
+        request: Request<pb::CleanupAllRequest>,
+    ) -> Result<Response<pb::CleanupAllResponse>, Status> {
+        self.worker.cleanup_all(&request.into_inner().container);
+        Ok(Response::new(pb::CleanupAllResponse {}))
+    }
+
+    async fn recv_tensor(
+        &self,
+        request: Request<pb::RecvTensorRequest>,
+    ) -> Result<Response<pb::RecvTensorResponse>, Status> {
+        reply(self.tensor(request.into_inner()).await)
+    }
+
+    async fn mark_recv_finished(
+        &self,
+        _: Request<pb::MarkRecvFinishedRequest>,
+    ) -> Result<Response<pb::MarkRecvFinishedResponse>, Status> {
+        // Responses are never kept for repetition, so there is nothing to forget.
+        Ok(Response::new(pb::MarkRecvFinishedResponse {}))
+    }
+
+    async fn logging(
+        &self,
+        _: Request<pb::LoggingRequest>,
+    ) -> Result<Response<pb::LoggingResponse>, Status> {
+        Ok(Response::new(pb::LoggingResponse::default()))
+    }
+
+    async fn tracing(
+        &self,
+        _: Request<pb::TracingRequest>,
+    ) -> Result<Response<pb::TracingResponse>, Status> {
+        Err(to_status(&unimplemented_error!("Tracing")))
+    }
+
+    async fn recv_buf(
+        &self,
+        _: Request<pb::RecvBufRequest>,
+    ) -> Result<Response<pb::RecvBufResponse>, Status> {
+        Err(collective("RecvBuf"))
+    }
+
+    async fn get_step_sequence(
+        &self,
+        _: Request<pb::GetStepSequenceRequest>,
+    ) -> Result<Response<pb::GetStepSequenceResponse>, Status> {
+        Err(collective("GetStepSequence"))
+    }
+
+    async fn complete_group(
+        &self,
+        _: Request<pb::CompleteGroupRequest>,
+    ) -> Result<Response<pb::CompleteGroupResponse>, Status> {
+        Err(collective("CompleteGroup"))
+    }
+
+    async fn complete_instance(
+        &self,
+        _: Request<pb::CompleteInstanceRequest>,
+    ) -> Result<Response<pb::CompleteInstanceResponse>, Status> {
+        Err(collective("CompleteInstance"))
+    }
+}

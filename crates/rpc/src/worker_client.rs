@@ -1,0 +1,293 @@
+//! A worker on another task.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tensorfleet_cluster::client::{CreateWorkerSession, RunGraph, RunGraphReply, WorkerClient};
+use tensorfleet_cluster::random_nonzero;
+use tensorfleet_framework::{BoxFuture, DeviceName, Parcel, StepId};
+use tensorfleet_graph::Graph;
+use tensorfleet_graph::wire as graph_wire;
+use tensorfleet_planner::Device;
+use tensorfleet_proto::tensorflow as pb;
+use tensorfleet_proto::tensorflow::worker_service_client::WorkerServiceClient;
+use tensorfleet_tensor::wire as tensor_wire;
+use tensorfleet_tensor::{Code, Error, Result, cancelled, internal, invalid_argument};
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
+use tonic::Status;
+use tonic::transport::{Channel, Endpoint};
+
+use crate::status::from_status;
+use crate::{transport, wire};
+
+/// Speaks WorkerService to one task.
+#[derive(Clone, Debug)]
+pub(crate) struct RemoteWorker {
+    task: DeviceName,
+    address: Arc<str>,
+    client: WorkerServiceClient<Channel>,
+    runtime: Handle,
+}
+
+impl RemoteWorker {
+    /// Prepares a connection; it is made with the first call.
+    pub(crate) fn new(task: DeviceName, address: &str, runtime: Handle) -> Result<RemoteWorker> {
+        let endpoint = Endpoint::from_shared(format!("http://{address}"))
+            .map_err(|error| invalid_argument!("{address} is not an address of {task}: {error}"))?;
+        let channel = {
+            // A lazy channel starts its task when it is made.
+            let _guard = runtime.enter();
+            transport::tune_client(endpoint).connect_lazy()
+        };
+        let client = WorkerServiceClient::new(channel)
+            .max_decoding_message_size(usize::MAX)
+            .max_encoding_message_size(usize::MAX);
+        Ok(RemoteWorker { task, address: address.into(), client, runtime })
+    }
+
+    /// Starts a call on the network's threads, whichever thread waits for it.
+    fn call<T: Send + 'static>(
+        &self,
+        method: &'static str,
+        future: impl Future<Output = Result<tonic::Response<T>, Status>> + Send + 'static,
+    ) -> BoxFuture<Result<T>> {
+        let (task, address) = (self.task.clone(), Arc::clone(&self.address));
+        let handle = AbortOnDrop(self.runtime.spawn(future));
+        Box::pin(async move {
+            match handle.await {
+                Some(Ok(response)) => Ok(response.into_inner()),
+                Some(Err(status)) => Err(describe(&status, &task, &address, method)),
+                None => Err(cancelled!("the call of {method} on {task} was cancelled")),
+            }
+        })
+    }
+}
+
+/// A call that ends when nobody waits for it any more.
+struct AbortOnDrop<T>(JoinHandle<T>);
+
+impl<T> Drop for AbortOnDrop<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl<T> Future for AbortOnDrop<T> {
+    type Output = Option<T>;
+
+    fn poll(
+        mut self: std::pin::Pin<&mut Self>,
+        cx: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<T>> {
+        std::pin::Pin::new(&mut self.0).poll(cx).map(|outcome| outcome.ok())
+    }
+}
+
+/// Turns a failed call into an error that says which task failed. TensorFlow's coordinator finds
+/// the task at fault by the words "GRPC error information from remote target".
+fn describe(status: &Status, task: &DeviceName, address: &str, method: &str) -> Error {
+    let error = from_status(status);
+    let service = "tensorflow.WorkerService";
+    // A connection that failed says so only in its chain of sources.
+    let mut cause = String::new();
+    let mut source = std::error::Error::source(status);
+    while let Some(error) = source {
+        cause = format!(": {error}");
+        source = error.source();
+    }
+    let is_transport = std::error::Error::source(status).is_some();
+    // Without an answer the task is gone, whatever the transport calls it.
+    let code = if is_transport { Code::Unavailable } else { error.code() };
+    let message = if is_transport {
+        format!("{task} at {address} cannot be reached{cause}")
+    } else {
+        error.message().to_owned()
+    };
+    let mut described = Error::new(
+        code,
+        format!(
+            "{message}\nAdditional GRPC error information from remote target {task} while calling \
+             /{service}/{method}:\n:UNKNOWN:Error received from peer  {{grpc_message:\"{}\", grpc_status:{}}}",
+            message.lines().next().unwrap_or_default(),
+            code as i32
+        ),
+    );
+    if error.is_derived() {
+        described = described.derived();
+    }
+    if error.is_worker_restarted() {
+        described = described.worker_restarted();
+    }
+    described
+}
+
+/// TensorFlow's masters give up on deleting a session after this long.
+const DELETE_TIMEOUT: Duration = Duration::from_secs(10);
+
+impl WorkerClient for RemoteWorker {
+    fn get_status(&self) -> BoxFuture<Result<Vec<Device>>> {
+        let mut client = self.client.clone();
+        let call =
+            self.call("GetStatus", async move { client.get_status(pb::GetStatusRequest {}).await });
+        let (task, address) = (self.task.clone(), Arc::clone(&self.address));
+        Box::pin(async move {
+            let devices: Vec<Device> =
+                call.await?.device_attributes.iter().map(wire::device).collect::<Result<_>>()?;
+            if let Some(other) = devices.iter().find(|device| !task.matches(&device.name)) {
+                return Err(invalid_argument!(
+                    "{address} should be {task} but says that it is {}: the tasks disagree about the \
+                     cluster",
+                    other.name.task_name()
+                ));
+            }
+            Ok(devices)
+        })
+    }
+
+    fn create_session(&self, request: CreateWorkerSession) -> BoxFuture<Result<()>> {
+        let mut client = self.client.clone();
+        let request = create_worker_session(request);
+        let call =
+            self.call(
+                "CreateWorkerSession",
+                async move { client.create_worker_session(request).await },
+            );
+        Box::pin(async move { call.await.map(|_| ()) })
+    }
+
+    fn delete_session(&self, handle: String) -> BoxFuture<Result<()>> {
+        let mut client = self.client.clone();
+        let mut request =
+            tonic::Request::new(pb::DeleteWorkerSessionRequest { session_handle: handle });
+        request.set_timeout(DELETE_TIMEOUT);
+        let call =
+            self.call(
+                "DeleteWorkerSession",
+                async move { client.delete_worker_session(request).await },
+            );
+        Box::pin(async move { call.await.map(|_| ()) })
+    }
+
+    fn register_graph(&self, session: String, graph: Arc<Graph>) -> BoxFuture<Result<String>> {
+        let mut client = self.client.clone();
+        let graph_def = match graph_wire::graph_def(&graph) {
+            Ok(graph_def) => graph_def,
+            Err(error) => return Box::pin(async move { Err(error) }),
+        };
+        let call = self.call("RegisterGraph", async move {
+            client
+                .register_graph(pb::RegisterGraphRequest {
+                    session_handle: session,
+                    create_worker_session_called: true,
+                    has_control_flow: has_control_flow(&graph_def),
+                    graph_def: Some(graph_def),
+                    graph_options: Some(pb::GraphOptions::default()),
+                    config_proto: Some(pb::ConfigProto::default()),
+                    ..Default::default()
+                })
+                .await
+        });
+        Box::pin(async move { Ok(call.await?.graph_handle) })
+    }
+
+    fn run_graph(&self, request: RunGraph) -> BoxFuture<Result<RunGraphReply>> {
+        if !request.args.is_empty() {
+            return Box::pin(async { Err(internal!("feeds stay on the master's own task")) });
+        }
+        let mut client = self.client.clone();
+        let task = self.task.clone();
+        let call = self.call("RunGraph", async move {
+            client
+                .run_graph(pb::RunGraphRequest {
+                    session_handle: request.session,
+                    create_worker_session_called: true,
+                    graph_handle: request.graph,
+                    step_id: request.step,
+                    exec_opts: Some(pb::ExecutorOpts {
+                        record_timeline: request.trace,
+                        ..Default::default()
+                    }),
+                    recv_key: request.recv_keys,
+                    store_errors_in_response_body: true,
+                    request_id: random_nonzero() as i64,
+                    ..Default::default()
+                })
+                .await
+        });
+        Box::pin(async move {
+            let response = call.await?;
+            if response.status_code != 0 {
+                let code = Code::from_number(response.status_code);
+                return Err(Error::new(code, response.status_error_message));
+            }
+            let trace = response.step_stats.as_ref().map(wire::node_records).unwrap_or_default();
+            let recvs = response.recv.into_iter().map(wire::named_tensor).collect::<Result<_>>();
+            let recvs =
+                recvs.map_err(|error: Error| error.prefixed(format_args!("From {task}: ")))?;
+            Ok(RunGraphReply { retvals: Vec::new(), recvs, trace })
+        })
+    }
+
+    fn cleanup_graph(&self, step: StepId) -> BoxFuture<Result<()>> {
+        let mut client = self.client.clone();
+        let call = self.call("CleanupGraph", async move {
+            client.cleanup_graph(pb::CleanupGraphRequest { step_id: step.0 }).await
+        });
+        Box::pin(async move { call.await.map(|_| ()) })
+    }
+
+    fn cleanup_all(&self, containers: Vec<String>) -> BoxFuture<Result<()>> {
+        let mut client = self.client.clone();
+        let call = self.call("CleanupAll", async move {
+            client.cleanup_all(pb::CleanupAllRequest { container: containers }).await
+        });
+        Box::pin(async move { call.await.map(|_| ()) })
+    }
+
+    fn recv_tensor(&self, step: StepId, key: String) -> BoxFuture<Result<Parcel>> {
+        let mut client = self.client.clone();
+        let call = self.call("RecvTensor", async move {
+            client
+                .recv_tensor(pb::RecvTensorRequest {
+                    step_id: step.0,
+                    rendezvous_key: key,
+                    request_id: random_nonzero() as i64,
+                    ..Default::default()
+                })
+                .await
+        });
+        Box::pin(async move {
+            let response = call.await?;
+            if response.is_dead {
+                return Ok(Parcel::dead());
+            }
+            let tensor = tensor_wire::tensor(&response.tensor.unwrap_or_default())?;
+            Ok(Parcel { tensor, is_dead: false })
+        })
+    }
+}
+
+fn has_control_flow(graph: &pb::GraphDef) -> bool {
+    const STEERING: [&str; 8] =
+        ["Switch", "Merge", "Enter", "Exit", "NextIteration", "RefSwitch", "RefMerge", "RefEnter"];
+    graph.node.iter().any(|node| STEERING.contains(&node.op.as_str()))
+}
+
+fn create_worker_session(request: CreateWorkerSession) -> pb::CreateWorkerSessionRequest {
+    pb::CreateWorkerSessionRequest {
+        session_handle: request.handle,
+        server_def: Some(pb::ServerDef {
+            cluster: request.cluster.as_ref().map(tensorfleet_cluster::spec::wire::cluster_def),
+            job_name: request.task_name.job.unwrap_or_default(),
+            task_index: request.task_name.task.unwrap_or_default() as i32,
+            protocol: "grpc".to_owned(),
+            ..Default::default()
+        }),
+        isolate_session_state: request.isolate_session_state,
+        master_task: request.master_task,
+        master_incarnation: request.master_incarnation as i64,
+        ..Default::default()
+    }
+}
