@@ -4,7 +4,7 @@
 //! TensorFlow's word for word.
 
 use bytes::Bytes;
-use tensorfleet_tensor::{DType, PartialShape, Result, Tensor, internal};
+use tensorfleet_tensor::{DType, PartialShape, Result, Shape, Tensor, internal};
 
 use crate::{ArgDef, AttrDef, AttrList, AttrValue, Func, OpDef};
 
@@ -220,10 +220,20 @@ fn shape(text: &str) -> Option<PartialShape> {
     Some(PartialShape::known(dims))
 }
 
-/// Only the one form that definitions use: an empty or scalar tensor, `{DT_STRING}`.
+/// Only the fields that definitions use, of a small tensor of bytes:
+/// `{ dtype: DT_UINT8 tensor_shape { dim { size: 2 } } int_val: 255 int_val: 0 }`.
 fn tensor(text: &str) -> Option<Tensor> {
-    let dtype = dtype(text.strip_prefix('{')?.strip_suffix('}')?)?;
-    Tensor::zeros(dtype, tensorfleet_tensor::Shape::SCALAR).ok()
+    let fields = |name: &'static str| {
+        text.split(name).skip(1).filter_map(|rest| rest.split_whitespace().next())
+    };
+    let dtype = dtype(fields("dtype:").next()?)?;
+    let dims: Vec<usize> = fields("size:").map(|size| size.parse().ok()).collect::<Option<_>>()?;
+    let shape = Shape::new(&dims).ok()?;
+    let values: Vec<u8> = fields("int_val:").map(|v| v.parse().ok()).collect::<Option<_>>()?;
+    match dtype {
+        DType::UInt8 => Tensor::from_slice(shape, &values).ok(),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

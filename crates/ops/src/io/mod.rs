@@ -1,5 +1,31 @@
 //! Files, checkpoints and readers.
 
-use tensorfleet_framework::Op;
+mod file;
+mod filename;
+mod restore;
+mod save;
 
-pub(super) const OPS: &[&[Op]] = &[];
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use tensorfleet_checkpoint::{FileSystem, LocalFileSystem};
+use tensorfleet_framework::Op;
+use tensorfleet_tensor::{Result, Tensor, invalid_argument};
+
+pub(super) const OPS: &[&[Op]] = &[file::OPS, filename::OPS, restore::OPS, save::OPS];
+
+/// Where the files of a path are.
+fn files() -> Arc<dyn FileSystem> {
+    Arc::new(LocalFileSystem)
+}
+
+/// Work with files takes a while: it belongs on threads that may wait for a disk.
+const FILE_COST: u64 = 1_000_000;
+
+/// A scalar string as text.
+fn text<'a>(tensor: &'a Tensor, what: &str) -> Result<Cow<'a, str>> {
+    match tensor.strings()? {
+        [value] => Ok(String::from_utf8_lossy(value)),
+        _ => Err(invalid_argument!("{what} must be a scalar string, got shape {}", tensor.shape())),
+    }
+}

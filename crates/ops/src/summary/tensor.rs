@@ -1,0 +1,40 @@
+//! `TensorSummaryV2`: a whole tensor with its metadata.
+
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_tensor::{Result, Tensor, invalid_argument};
+
+use super::wire::{self, Content, Entry};
+
+pub(super) const OPS: &[Op] = &[Op {
+    name: "TensorSummaryV2",
+    inputs: &["tag: string", "tensor: T", "serialized_summary_metadata: string"],
+    outputs: &["summary: string"],
+    attrs: &["T: type"],
+    kernels: &[cpu::<TensorSummaryV2>()],
+    ..Op::DEFAULT
+}];
+
+#[derive(Debug)]
+struct TensorSummaryV2;
+
+impl Kernel for TensorSummaryV2 {
+    fn new(_: &Attrs<'_>) -> Result<TensorSummaryV2> {
+        Ok(TensorSummaryV2)
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let one = |tensor: &Tensor, what: &str| match tensor.strings()? {
+            [value] => Ok(value.clone()),
+            _ => Err(invalid_argument!("{what} must be scalar")),
+        };
+        let tag = one(ctx.input(0)?, "tag")?;
+        let metadata = one(ctx.input(2)?, "serialized_summary_metadata")?;
+        let tensor = ctx.take_input(1)?;
+        let entry = Entry {
+            tag: String::from_utf8_lossy(&tag).into_owned(),
+            content: Content::Tensor { tensor, metadata },
+        };
+        ctx.set_output(0, wire::encode(vec![entry])?);
+        Ok(())
+    }
+}
