@@ -262,3 +262,72 @@ def accidental_hits(op, draw):
         yield Case(op, [classes, sampled], {"num_true": num_true})
     yield Case(op, [np.zeros([2, 3], np.int64), np.zeros([2], np.int64)], {"num_true": 2})
     yield Case(op, [np.zeros([2, 3], np.int64), np.zeros([2, 1], np.int64)], {"num_true": 3})
+
+
+RECURRENT = Tolerance(ulps=64, atol=1e-5, reason="long chains of sums and approximated functions")
+
+
+def lstm_inputs(draw, dtype, time, op):
+    """Draws the inputs of an op of the LSTM family, by name."""
+    batch, size, cell = draw.integer(1, 3), draw.integer(1, 3), draw.integer(1, 3)
+    steps = [time] if "BlockLSTM" in op else []
+    shapes = {
+        "x": steps + [batch, size],
+        "cs_prev": [batch, cell],
+        "h_prev": [batch, cell],
+        "w": [size + cell, 4 * cell],
+        "wci": [cell],
+        "wcf": [cell],
+        "wco": [cell],
+        "b": [4 * cell],
+    }
+    if "Grad" in op:
+        names = ["i", "cs", "f", "o", "ci", "co"] + (["h"] if steps else []) + ["cs_grad", "h_grad"]
+        shapes |= {name: steps + [batch, cell] for name in names}
+    inputs = {name: draw.array(dtype, shape, -1, 1) for name, shape in shapes.items()}
+    return ({"seq_len_max": np.int64(time)} if steps else {}) | inputs
+
+
+@generates(
+    "BlockLSTM", "BlockLSTMGrad", "BlockLSTMGradV2", "BlockLSTMV2", "LSTMBlockCell", "LSTMBlockCellGrad",
+    tolerance=RECURRENT,
+)
+def lstm(op, draw):
+    for dtype in draw.types(op, "T"):
+        for peephole in [False, True]:
+            for _ in range(4):
+                attrs = {"use_peephole": peephole}
+                if "Grad" not in op:
+                    attrs["cell_clip"] = draw.choice([0.0, 0.5, -1.0])
+                yield Case(op, lstm_inputs(draw, dtype, draw.integer(1, 3), op), attrs)
+        if "BlockLSTM" in op:
+            attrs = {"use_peephole": True} if "Grad" in op else {}
+            yield Case(op, lstm_inputs(draw, dtype, 2, op) | {"seq_len_max": np.int64([1])}, attrs)
+        if "BlockLSTM" in op and "Grad" in op:
+            yield Case(op, lstm_inputs(draw, dtype, 3, op) | {"seq_len_max": np.int64(1)}, attrs)
+            yield Case(op, lstm_inputs(draw, dtype, 3, op) | {"seq_len_max": np.int64(0)}, attrs)
+        # TensorFlow's gradients read past the end of other bad inputs.
+        for name in ["cs_prev", "h_prev", "w", "b"] if "Grad" not in op else []:
+            inputs = lstm_inputs(draw, dtype, 2, op)
+            shape = [size + 1 for size in inputs[name].shape]
+            yield Case(op, inputs | {name: draw.array(dtype, shape)})
+
+
+@generates("GRUBlockCell", "GRUBlockCellGrad", tolerance=RECURRENT)
+def gru(op, draw):
+    for _ in range(8):
+        batch, size, cell = draw.integer(1, 3), draw.integer(1, 3), draw.integer(1, 3)
+        shapes = [
+            [batch, size],
+            [batch, cell],
+            [size + cell, 2 * cell],
+            [size + cell, cell],
+            [2 * cell],
+            [cell],
+        ]
+        if op == "GRUBlockCellGrad":
+            shapes += [[batch, cell]] * 4
+        yield Case(op, [draw.array(tf.float32, shape, -1, 1) for shape in shapes])
+    for index in range(1, len(shapes)):
+        wrong = [[n + 1 for n in shape] if at == index else shape for at, shape in enumerate(shapes)]
+        yield Case(op, [draw.array(tf.float32, shape, -1, 1) for shape in wrong])

@@ -8,6 +8,7 @@ mod data_format;
 mod in_top_k;
 mod l2_loss;
 mod nth_element;
+mod recurrent;
 mod relu;
 mod softmax;
 mod top_k;
@@ -26,6 +27,8 @@ pub(super) const OPS: &[&[Op]] = &[
     in_top_k::OPS,
     l2_loss::OPS,
     nth_element::OPS,
+    recurrent::GRU,
+    recurrent::LSTM,
     relu::OPS,
     softmax::OPS,
     top_k::OPS,
