@@ -165,6 +165,15 @@ fn full_integers_are_the_words_of_the_stream() {
     assert_eq!(unsigned.map(|word| word as i32), signed);
 }
 
+/// Recorded from `StatefulUniformFullInt` on a variable that holds `[5, 0, 77]`.
+#[test]
+fn generator_variables_hold_counter_and_key() {
+    let philox = Philox::from_key_counter(77, [5, 0]);
+    let mut out = [0u64; 2];
+    fill(Parallel::SERIAL, &FullInt::<u64>::new(), philox, &mut out);
+    assert_eq!(out, [1137944225443492965, 4124406728587134880]);
+}
+
 #[test]
 fn a_split_fill_is_a_serial_fill() {
     check_split(&Uniform::<bf16>::new());
