@@ -91,7 +91,8 @@ class Draw:
         elif dtype.is_floating:
             values = self.random.uniform(low, high, shape)
         else:
-            values = self.random.integers(low, high, shape, endpoint=True)
+            wide = np.uint64 if high > np.iinfo(np.int64).max else np.int64
+            values = self.random.integers(low, high, shape, dtype=wide, endpoint=True)
         values = np.asarray(values).astype(dtype.as_numpy_dtype)
         return self._sprinkle(dtype, values) if special else values
 
