@@ -81,7 +81,7 @@ impl<const N: usize> Broadcast<N> {
     }
 
     /// For each operand, whether it advances along a segment (or repeats one value).
-    fn advances(&self) -> [bool; N] {
+    pub fn advances(&self) -> [bool; N] {
         self.inner().strides.map(|stride| stride == 1)
     }
 
@@ -91,12 +91,15 @@ impl<const N: usize> Broadcast<N> {
 
     /// Calls `f` with pieces of the output range that lie in one inner row, and where in each operand
     /// such a piece begins.
-    fn segments(&self, range: Range<usize>, mut f: impl FnMut(Range<usize>, [usize; N])) {
+    pub fn segments(&self, range: Range<usize>, mut f: impl FnMut(Range<usize>, [usize; N])) {
+        if range.is_empty() {
+            return;
+        }
         let inner = self.inner();
         let outer = &self.dims[..self.dims.len() - 1];
         let mut start = range.start;
         // The position in the outer dimensions, and the operands' offsets there.
-        let mut row = start / inner.len.max(1);
+        let mut row = start / inner.len;
         let mut index: Vec<usize> = outer.iter().map(|dim| dim.len).collect();
         let mut offsets = [0; N];
         for (dim, index) in outer.iter().zip(&mut index).rev() {

@@ -199,7 +199,9 @@ macro_rules! complex {
         plain!(Sum for $($type as $type),+:
             Default::default(), |x| x, |a, b| a + b, |acc, _count| acc);
         plain!(Mean for $($type as $type),+:
-            Default::default(), |x| x, |a, b| a + b, |acc, count| acc.unscale(count as _));
+            Default::default(), |x| x, |a, b| a + b,
+            // Unlike the mean of no reals, that of no complex numbers is zero.
+            |acc, count| if count == 0 { acc } else { acc.unscale(count as _) });
         plain!(Prod for $($type as $type),+:
             num_traits::One::one(), |x| x, |a, b| a * b, |acc, _count| acc);
     };
