@@ -3,6 +3,7 @@
 //! `CONTRIBUTING.md` walks through adding an op.
 
 mod array;
+mod broadcast;
 mod control;
 mod data_flow;
 mod dataset;
