@@ -127,6 +127,11 @@ impl<'a> KernelContext<'a> {
         self.inputs.len()
     }
 
+    /// The number of outputs.
+    pub fn num_outputs(&self) -> usize {
+        self.outputs.len()
+    }
+
     /// An input.
     pub fn input(&self, index: usize) -> Result<&Tensor> {
         match self.inputs.get(index) {

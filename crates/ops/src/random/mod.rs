@@ -1,5 +1,25 @@
-//! Random numbers.
+//! Random numbers: those of TensorFlow's CPU kernels, from the same seeds.
+
+mod distribution;
+mod shuffle;
+mod stateful;
+mod stateless;
 
 use tensorfleet_framework::Op;
+use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
 
-pub(super) const OPS: &[&[Op]] = &[];
+pub(super) const OPS: &[&[Op]] = &[shuffle::OPS, stateful::OPS, stateless::OPS];
+
+/// Types of the continuous distributions.
+const FLOATS: &[DType] = &[DType::Half, DType::BFloat16, DType::Float, DType::Double];
+
+/// The shape that an integer vector asks for.
+fn shape_of(tensor: &Tensor) -> Result<Shape> {
+    if tensor.rank() != 1 {
+        return Err(invalid_argument!(
+            "shape must be a vector of {{int32,int64}}, got shape {}",
+            tensor.shape()
+        ));
+    }
+    Shape::from_signed(&tensor.to_i64_vec()?)
+}
