@@ -15,6 +15,7 @@ pub mod elementwise;
 pub mod gemm;
 pub mod hash;
 pub mod math;
+pub mod optimizers;
 pub mod parallel;
 pub mod random;
 mod real;

@@ -201,6 +201,25 @@ impl<S: Split> Split for Rows<S> {
     }
 }
 
+impl<S: Split, const N: usize> Split for [S; N] {
+    fn len(&self) -> usize {
+        let len = self.first().map_or(0, Split::len);
+        assert!(self.iter().all(|part| part.len() == len), "operands of one loop differ in length");
+        len
+    }
+
+    fn split_at(self, mid: usize) -> (Self, Self) {
+        let mut right = [const { None }; N];
+        let mut next = right.iter_mut();
+        let left = self.map(|part| {
+            let (left, rest) = part.split_at(mid);
+            *next.next().expect("as many as parts") = Some(rest);
+            left
+        });
+        (left, right.map(|part| part.expect("each was split")))
+    }
+}
+
 macro_rules! split_tuple {
     ($($name:ident $index:tt),+) => {
         impl<$($name: Split),+> Split for ($($name,)+) {
