@@ -31,10 +31,15 @@ Values must be equal to the last bit, NaN equal to NaN, unless the generator say
 
     @generates("Exp", tolerance=Tolerance(ulps=4, reason="vectorised approximation"))
 
-Ops that need others beside them (variables, queues) build their graph themselves; `build` gets the
+An array for an input that is a reference or a resource becomes a variable with that value, which is
+fetched after the op:
+
+    Case("ScatterAdd", [variable, indices, updates])
+
+Ops that need others beside them (queues, tables) build their graph themselves; `build` gets the
 inputs as tensors, and what it returns is fetched:
 
-    Case("ResourceGather", [params, indices], build=lambda params, indices: ...)
+    Case("QueueSizeV2", [element], build=lambda element: ...)
 
 How to run
 ----------

@@ -9,7 +9,9 @@ A line of `crates/ops/golden/<family>.jsonl` is one case:
 with `"error": {"code": 3}` instead of outputs if the op fails, and `"tolerance"` if the results may
 differ by that much relative to their size. Numbers that JSON lacks are the
 strings `NaN`, `Infinity` and `-Infinity`; complex numbers are pairs; strings are in base 64. Inputs
-that are lists are flattened. Attributes are all there, inferred ones too, each with its kind.
+that are lists are flattened. Attributes are all there, inferred ones too, each with its kind. An
+input with `"variable": "ref"` or `"resource"` is the first value of a variable that is the op's
+input; the values that variables have after the op follow its outputs.
 """
 
 import base64
@@ -66,7 +68,7 @@ def _line(built, outcome):
             for name, value in sorted(node.attr.items())
             if not name.startswith("_")
         },
-        "inputs": [encode_tensor(value) for value in built.feeds.values()],
+        "inputs": [_encode_input(built, feed) for feed in built.feeds],
     }
     if isinstance(outcome, compare.Failed):
         record["error"] = {"code": outcome.code}
@@ -75,6 +77,13 @@ def _line(built, outcome):
         if tolerance := compare.relative_tolerance(built.case, outcome):
             record["tolerance"] = float(f"{tolerance:.2g}")
     return json.dumps(record, separators=(",", ":"), allow_nan=False) + "\n"
+
+
+def _encode_input(built, feed):
+    encoded = encode_tensor(built.feeds[feed])
+    if feed in built.variables:
+        encoded["variable"] = built.variables[feed]
+    return encoded
 
 
 def encode_tensor(array):

@@ -6,7 +6,9 @@ import uuid
 import numpy as np
 import tensorflow as tf
 import tensorflow.compat.v1 as v1
+from tensorflow.core.framework import types_pb2
 from tensorflow.python.framework import op_def_library, op_def_registry
+from tensorflow.python.ops import gen_resource_variable_ops, gen_state_ops
 
 from conformance.differential.cases import Case
 
@@ -21,6 +23,8 @@ class Built:
     fetches: list
     # The op's own node; nothing if the case built its graph itself.
     operation: tf.Operation | None
+    # Feeds that are first values of variables: `ref` or `resource`.
+    variables: dict = dataclasses.field(default_factory=dict)
 
 
 def build(cases):
@@ -55,12 +59,14 @@ def named_inputs(case):
 
 def _build(case, name):
     feeds = {}
+    variables = _Variables()
 
     def placeholder(value, argument):
         value = as_array(value)
         tensor = v1.placeholder(dtype_of(value), name=f"{name}_{argument}")
         feeds[tensor] = value
-        return tensor
+        kind = variable_kind(case, argument)
+        return tensor if kind is None else variables.add(kind, tensor)
 
     tensors = {}
     for argument, value in named_inputs(case).items():
@@ -74,12 +80,57 @@ def _build(case, name):
                 made = case.build(*tensors.values())
             fetches = list(made) if isinstance(made, (list, tuple)) else [made]
             return Built(case, feeds, fetches, None)
-        _, _, operation, _ = op_def_library._apply_op_helper(
-            case.op, name=name, **tensors, **_defaults(case), **case.attrs
-        )
+        with tf.control_dependencies(variables.initializers):
+            _, _, operation, _ = op_def_library._apply_op_helper(
+                case.op, name=name, **tensors, **_defaults(case), **case.attrs
+            )
     except (TypeError, ValueError) as error:
         raise ValueError(f"the client does not build {case}: {error}") from error
-    return Built(case, feeds, list(operation.outputs) or [operation], operation)
+    # A reference is to one of the variables, which are fetched anyway.
+    outputs = [output for output in operation.outputs if not output.dtype._is_ref_dtype]
+    fetches = outputs + variables.values_after(operation)
+    return Built(case, feeds, fetches or [operation], operation, variables.kinds)
+
+
+def variable_kind(case, argument):
+    """Returns whether an input is a variable: by reference, by handle, or not at all."""
+    if case.build is not None:
+        return None
+    for definition in op_def_registry.get(case.op).input_arg:
+        if definition.name == argument and definition.is_ref:
+            return "ref"
+        if definition.name == argument and definition.type == types_pb2.DT_RESOURCE:
+            return "resource"
+    return None
+
+
+class _Variables:
+    """The variables of one case: set in every step before the op, and read after it."""
+
+    def __init__(self):
+        self.kinds = {}
+        self.initializers = []
+        self._readers = []
+
+    def add(self, kind, first_value):
+        name = first_value.op.name + "_variable"
+        self.kinds[first_value] = kind
+        dtype = first_value.dtype
+        if kind == "ref":
+            # Without a shape, so that the client has no opinion about the op's inputs.
+            ref = gen_state_ops.variable_v2(None, dtype, shared_name=name)
+            assign = gen_state_ops.assign(ref, first_value, validate_shape=False)
+            self.initializers.append(assign)
+            self._readers.append(lambda: tf.identity(ref))
+            return ref
+        handle = gen_resource_variable_ops.var_handle_op(dtype, None, shared_name=name)
+        self.initializers.append(gen_resource_variable_ops.assign_variable_op(handle, first_value))
+        self._readers.append(lambda: gen_resource_variable_ops.read_variable_op(handle, dtype))
+        return handle
+
+    def values_after(self, operation):
+        with tf.control_dependencies([operation]):
+            return [read() for read in self._readers]
 
 
 def _defaults(case):

@@ -1,18 +1,20 @@
 //! Replays one-op cases recorded from TensorFlow.
 //!
 //! A file holds a JSON object a line: `op`, `attrs`, `inputs`, and either `outputs` or the `error`
-//! code; see `conformance/differential` for who writes them.
+//! code; see `conformance/differential` for who writes them. An input may be the first value of a
+//! variable; what variables hold afterwards is compared too.
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value as Json;
-use tensorfleet_framework::Registry;
+use tensorfleet_framework::{Registry, StepContext, Value, Variable};
 use tensorfleet_graph::{AttrList, AttrValue};
 use tensorfleet_tensor::{DType, PartialShape, Result, Shape, Tensor, dispatch, invalid_argument};
 
-use crate::OpRun;
+use crate::{OpRun, step_context};
 
 #[derive(Deserialize)]
 struct Case {
@@ -38,6 +40,16 @@ struct Array {
     dtype: String,
     shape: Vec<usize>,
     data: Vec<Json>,
+    #[serde(default)]
+    variable: Option<VariableKind>,
+}
+
+/// How an op gets a variable.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum VariableKind {
+    Ref,
+    Resource,
 }
 
 /// Runs every case of a file; an error lists all differences.
@@ -70,10 +82,26 @@ fn check(registry: &Registry, case: &Case) -> std::result::Result<(), String> {
     for (name, value) in &case.attrs {
         run = run.attr(name, attr(value).map_err(|error| format!("attr {name}: {error}"))?);
     }
+    let step = step_context();
+    let mut variables = Vec::new();
     for input in &case.inputs {
-        run = run.input(tensor(input).map_err(|error| error.to_string())?);
+        let value = tensor(input).map_err(|error| error.to_string())?;
+        run = run.input(match input.variable {
+            None => Value::Tensor(value),
+            Some(kind) => {
+                variable(kind, value, &step, &mut variables).map_err(|error| error.to_string())?
+            }
+        });
     }
-    match (run.run(registry), &case.outputs, &case.error) {
+    let outputs = run.run_values(registry, &step).and_then(|outputs| {
+        // A reference is to one of the variables.
+        let tensors = outputs.into_iter().filter_map(|value| match value {
+            Value::Tensor(tensor) => Some(Ok(tensor)),
+            Value::Ref(_) => None,
+        });
+        tensors.chain(variables.iter().map(|variable| variable.read())).collect::<Result<Vec<_>>>()
+    });
+    match (outputs, &case.outputs, &case.error) {
         (Err(error), _, Some(failure)) if error.code() as i32 == failure.code => Ok(()),
         (Err(error), _, Some(failure)) => {
             Err(format!("wanted an error of code {}, got {error}", failure.code))
@@ -85,6 +113,30 @@ fn check(registry: &Registry, case: &Case) -> std::result::Result<(), String> {
         (Ok(outputs), Some(want), None) => compare_all(&outputs, want, case.tolerance),
         (Ok(_), None, None) => Err("the case has neither outputs nor an error".to_owned()),
     }
+}
+
+/// Makes a variable with a value, and the input by which an op gets it.
+fn variable(
+    kind: VariableKind,
+    value: Tensor,
+    step: &StepContext,
+    variables: &mut Vec<Arc<Variable>>,
+) -> Result<Value> {
+    let name = format!("v{}", variables.len());
+    let dtype = value.dtype();
+    let resources = &step.resources;
+    let variable = resources.lookup_or_create("", &name, || Ok(Variable::new(&name, dtype)))?;
+    variable.assign(value)?;
+    variables.push(Arc::clone(&variable));
+    Ok(match kind {
+        VariableKind::Ref => Value::Ref(variable),
+        VariableKind::Resource => Value::Tensor(Tensor::resource(resources.handle::<Variable>(
+            &step.device,
+            "",
+            &name,
+            Vec::new(),
+        ))),
+    })
 }
 
 fn compare_all(
