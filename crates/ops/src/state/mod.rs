@@ -10,6 +10,8 @@ use std::sync::Arc;
 use tensorfleet_framework::{KernelContext, Op, Value, Variable};
 use tensorfleet_tensor::Result;
 
+pub(crate) use number::T;
+
 pub(super) const OPS: &[&[Op]] = &[assign::OPS, ref_variable::OPS, resource_variable::OPS];
 
 /// The variable that an input is a reference to or a handle of.

@@ -1,5 +1,24 @@
-//! Updates of variables by optimisers.
+//! Optimisers: ops that change variables by gradients.
+
+mod adadelta;
+mod adagrad;
+mod adam;
+mod apply;
+mod ftrl;
+mod gradient_descent;
+mod momentum;
+mod rms_prop;
+mod sign;
 
 use tensorfleet_framework::Op;
 
-pub(super) const OPS: &[&[Op]] = &[];
+pub(super) const OPS: &[&[Op]] = &[
+    adadelta::OPS,
+    adagrad::OPS,
+    adam::OPS,
+    ftrl::OPS,
+    gradient_descent::OPS,
+    momentum::OPS,
+    rms_prop::OPS,
+    sign::OPS,
+];
