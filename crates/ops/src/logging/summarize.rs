@@ -10,6 +10,9 @@ use tensorfleet_tensor::{DType, QInt8, QInt16, QInt32, QUInt8, QUInt16, Tensor, 
 pub(super) fn in_line(tensor: &Tensor, max_entries: i64) -> String {
     let count = tensor.num_elements();
     let limit = limit(max_entries, count);
+    if tensor.dtype() == DType::Bool && limit == 0 {
+        return String::new();
+    }
     let mut text = String::new();
     let mut next = 0;
     if tensor.dims().is_empty() || element(tensor, 0, false).is_none() {
@@ -57,6 +60,12 @@ fn dimension_in_line(
 /// either end of every dimension, all if that is negative.
 pub(super) fn in_lines(tensor: &Tensor, ends: i64) -> String {
     let limit = limit(ends, tensor.num_elements());
+    match (tensor.dtype(), tensor.rank(), limit) {
+        // TensorFlow has its own function for Booleans.
+        (DType::Bool, _, 0) => return String::new(),
+        (_, 0, 0) => return "...".to_owned(),
+        _ => {}
+    }
     let mut text = String::new();
     dimension_in_lines(tensor, 0, limit, 0, &mut text);
     text

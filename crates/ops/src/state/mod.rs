@@ -1,9 +1,14 @@
 //! Variables.
 
 mod assign;
+mod combine;
+mod count_up_to;
+mod mutex;
 mod number;
 mod ref_variable;
 mod resource_variable;
+mod scatter;
+mod scatter_nd;
 
 use std::sync::Arc;
 
@@ -12,7 +17,15 @@ use tensorfleet_tensor::Result;
 
 pub(crate) use number::T;
 
-pub(super) const OPS: &[&[Op]] = &[assign::OPS, ref_variable::OPS, resource_variable::OPS];
+pub(super) const OPS: &[&[Op]] = &[
+    assign::OPS,
+    count_up_to::OPS,
+    mutex::OPS,
+    ref_variable::OPS,
+    resource_variable::OPS,
+    scatter::OPS,
+    scatter_nd::OPS,
+];
 
 /// The variable that an input is a reference to or a handle of.
 fn variable_at(ctx: &KernelContext<'_>, index: usize) -> Result<Arc<Variable>> {
@@ -20,4 +33,15 @@ fn variable_at(ctx: &KernelContext<'_>, index: usize) -> Result<Arc<Variable>> {
         Value::Ref(variable) => Ok(Arc::clone(variable)),
         Value::Tensor(_) => ctx.resource(index),
     }
+}
+
+/// Where element `at` of a tensor is, as `[1,2]`; nothing for a scalar.
+fn coordinates(mut at: usize, dims: &[usize]) -> String {
+    let mut parts = Vec::with_capacity(dims.len());
+    for &dim in dims.iter().rev() {
+        parts.push((at % dim).to_string());
+        at /= dim;
+    }
+    parts.reverse();
+    if parts.is_empty() { String::new() } else { format!("[{}]", parts.join(",")) }
 }

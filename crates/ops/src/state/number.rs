@@ -26,8 +26,43 @@ pub(super) const NUMBERS: &[DType] = &[
     DType::UInt64,
 ];
 
-/// Runs a generic expression for the Rust type of a number; other types are an internal error,
-/// because a kernel is not made for them.
+/// [`NUMBERS`] and Booleans.
+pub(super) const NUMBERS_AND_BOOL: &[DType] = &[
+    DType::Float,
+    DType::Double,
+    DType::Int32,
+    DType::UInt8,
+    DType::Int16,
+    DType::Int8,
+    DType::Complex64,
+    DType::Int64,
+    DType::Bool,
+    DType::BFloat16,
+    DType::UInt16,
+    DType::Complex128,
+    DType::Half,
+    DType::UInt32,
+    DType::UInt64,
+];
+
+/// [`NUMBERS`] with an order.
+pub(super) const REAL_NUMBERS: &[DType] = &[
+    DType::Float,
+    DType::Double,
+    DType::Int32,
+    DType::UInt8,
+    DType::Int16,
+    DType::Int8,
+    DType::Int64,
+    DType::BFloat16,
+    DType::UInt16,
+    DType::Half,
+    DType::UInt32,
+    DType::UInt64,
+];
+
+/// Runs a generic expression for the Rust type of a number or Boolean; other types are an internal
+/// error, because a kernel is not made for them.
 macro_rules! for_number {
     ($dtype:expr, $T:ident => $body:expr) => {{
         use half::{bf16, f16};
@@ -48,6 +83,7 @@ macro_rules! for_number {
                 i16,
                 f16,
                 bf16,
+                bool,
                 Complex<f32>,
                 Complex<f64>
             ],
@@ -56,12 +92,29 @@ macro_rules! for_number {
         )
     }};
 }
-pub(super) use for_number;
 
-/// A number as variables hold it: integers wrap around.
+/// As [`for_number`], for numbers with an order.
+macro_rules! for_real_number {
+    ($dtype:expr, $T:ident => $body:expr) => {{
+        use half::{bf16, f16};
+        let dtype = $dtype;
+        tensorfleet_tensor::dispatch!(
+            dtype,
+            [f32, f64, i32, i64, u8, u16, u32, u64, i8, i16, f16, bf16],
+            $T => $body,
+            else => Err(tensorfleet_tensor::internal!("no order on type {dtype}"))
+        )
+    }};
+}
+pub(super) use {for_number, for_real_number};
+
+/// A number as variables hold it: integers wrap around, and a Boolean is a bit.
 pub(super) trait Number: Element {
     fn add(self, other: Self) -> Self;
     fn sub(self, other: Self) -> Self;
+    fn mul(self, other: Self) -> Self;
+    /// The quotient; `None` for an integer divided by zero.
+    fn div(self, other: Self) -> Option<Self>;
 }
 
 macro_rules! integers {
@@ -74,6 +127,14 @@ macro_rules! integers {
 
                 fn sub(self, other: Self) -> Self {
                     self.wrapping_sub(other)
+                }
+
+                fn mul(self, other: Self) -> Self {
+                    self.wrapping_mul(other)
+                }
+
+                fn div(self, other: Self) -> Option<Self> {
+                    (other != 0).then(|| self.wrapping_div(other))
                 }
             }
         )*
@@ -93,9 +154,35 @@ macro_rules! floats {
                 fn sub(self, other: Self) -> Self {
                     self - other
                 }
+
+                fn mul(self, other: Self) -> Self {
+                    self * other
+                }
+
+                fn div(self, other: Self) -> Option<Self> {
+                    Some(self / other)
+                }
             }
         )*
     };
 }
 
 floats! { f32 f64 f16 bf16 Complex<f32> Complex<f64> }
+
+impl Number for bool {
+    fn add(self, other: Self) -> Self {
+        self | other
+    }
+
+    fn sub(self, other: Self) -> Self {
+        self ^ other
+    }
+
+    fn mul(self, other: Self) -> Self {
+        self & other
+    }
+
+    fn div(self, other: Self) -> Option<Self> {
+        other.then_some(self)
+    }
+}
