@@ -9,7 +9,8 @@
 //!    nodes;
 //! 3. `lower`, which puts the bodies of functions in place of calls, after which the new nodes are
 //!    placed;
-//! 4. `partition`, which cuts the graph along devices and joins the pieces by `_Send` and
+//! 4. `optimise`, which rewrites the graph into a faster one;
+//! 5. `partition`, which cuts the graph along devices and joins the pieces by `_Send` and
 //!    `_Recv`.
 //!
 //! In debug builds the graph is validated after each pass.
@@ -17,9 +18,12 @@
 mod edit;
 mod function;
 mod lower;
+mod optimise;
+mod order;
 mod partition;
 mod place;
 mod prune;
+mod redirect;
 #[cfg(test)]
 mod testing;
 
@@ -113,7 +117,7 @@ pub fn plan(
     devices: &[Device],
     client: &Device,
     ops: &Registry,
-    _evaluate: &dyn Evaluate,
+    evaluate: &dyn Evaluate,
     options: &Options,
 ) -> Result<Plan> {
     let placement = place::place(graph, Calls::Open, devices, client, options);
@@ -128,6 +132,9 @@ pub fn plan(
         placement.apply(&unplaced, &mut step.graph)?;
     }
     let placement = if options.log_device_placement { report(&step.graph) } else { Vec::new() };
+    if options.optimize {
+        step = optimise::optimise(step, ops, evaluate)?;
+    }
     let partitions = partition(&step.graph, devices, ops)?;
     for partition in &partitions {
         validate(&partition.graph)?;

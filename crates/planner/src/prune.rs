@@ -258,8 +258,7 @@ fn number(kept: &[bool]) -> Vec<Option<NodeId>> {
 mod tests {
     use expect_test::{Expect, expect};
 
-    use crate::Options;
-    use crate::testing::{plan_text, print_plan};
+    use crate::testing::{UNOPTIMISED, plan_text, print_plan};
 
     const GRAPH: &str = "
         x = Placeholder
@@ -275,7 +274,7 @@ mod tests {
     ";
 
     fn check(feeds: &[&str], fetches: &[&str], targets: &[&str], expected: Expect) {
-        let text = match plan_text(GRAPH, feeds, fetches, targets, &Options::default()) {
+        let text = match plan_text(GRAPH, feeds, fetches, targets, &UNOPTIMISED) {
             Ok(plan) => print_plan(&plan),
             Err(error) => error.to_string(),
         };

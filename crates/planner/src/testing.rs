@@ -9,7 +9,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use tensorfleet_framework::{DeviceName, Op, Registry};
+use tensorfleet_framework::{ControlFlow, DeviceName, Op, Registry, control_flow};
 use tensorfleet_graph::{
     ArgDef, AttrList, AttrMap, AttrValue, Func, FunctionDef, FunctionLibrary, Graph, Node, NodeDef,
     OpDef,
@@ -74,6 +74,37 @@ const OPS: &[Op] = &[
     unary("Identity"),
     binary("Add"),
     binary("Mul"),
+    Op { commutative: true, ..binary("Mean2") },
+    binary("Sub"),
+    binary("BiasAdd"),
+    unary("Relu"),
+    unary("Tanh"),
+    Op { stateful: true, ..unary("RandomLike") },
+    Op {
+        inputs: &["a: T", "b: T"],
+        attrs: &["transpose_a: bool = false", "T: type = DT_FLOAT", "grad_a: bool = false"],
+        ..binary("MatMul")
+    },
+    Op {
+        name: "_FusedMatMul",
+        inputs: &["a: T", "b: T", "args: num_args * T"],
+        outputs: &["product: T"],
+        attrs: &[
+            "transpose_a: bool = false",
+            "T: type",
+            "num_args: int >= 0",
+            "fused_ops: list(string) = []",
+        ],
+        kernels: &[control_flow(ControlFlow::Retval)],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "IdentityN",
+        inputs: &["input: T"],
+        outputs: &["output: T"],
+        attrs: &["T: list(type)"],
+        ..Op::DEFAULT
+    },
     Op { name: "NoOp", ..Op::DEFAULT },
     Op {
         name: "Const",
@@ -208,6 +239,14 @@ const OPS: &[Op] = &[
     },
 ];
 
+/// Options that leave the graph as it is.
+pub(crate) const UNOPTIMISED: Options = Options {
+    allow_soft_placement: false,
+    log_device_placement: false,
+    optimize: false,
+    inline_functions: true,
+};
+
 /// A registry of the ops that tests use.
 pub(crate) fn ops() -> Registry {
     Registry::new(OPS).unwrap()
@@ -232,6 +271,22 @@ pub(crate) struct NoEvaluation;
 impl Evaluate for NoEvaluation {
     fn evaluate(&self, _: &Node, _: Vec<Tensor>) -> Option<Vec<Tensor>> {
         None
+    }
+}
+
+/// Adds and splits numbers.
+#[derive(Debug)]
+pub(crate) struct SmallArithmetic;
+
+impl Evaluate for SmallArithmetic {
+    fn evaluate(&self, node: &Node, inputs: Vec<Tensor>) -> Option<Vec<Tensor>> {
+        let numbers: Vec<f32> =
+            inputs.iter().map(|tensor| tensor.scalar_value().ok()).collect::<Option<_>>()?;
+        match (&*node.op, &numbers[..]) {
+            ("Add", [a, b]) => Some(vec![Tensor::scalar(a + b)]),
+            ("Split", [a]) => Some(vec![Tensor::scalar(a / 2.0), Tensor::scalar(a / 2.0)]),
+            _ => None,
+        }
     }
 }
 
@@ -430,5 +485,12 @@ fn print_node(graph: &Graph, node: &Node) -> String {
     let control = node.control_inputs.iter().map(|id| format!("^{}", graph.node(*id).name));
     let inputs: Vec<String> = data.chain(control).collect();
     let inputs = if inputs.is_empty() { String::new() } else { format!("({})", inputs.join(", ")) };
-    format!("{} = {}{inputs}", node.name, node.op)
+    let value = match node.attrs.get("value") {
+        Some(AttrValue::Tensor(tensor)) => match tensor.scalar_value::<f32>() {
+            Ok(value) if value != 0.0 => format!(" {{value={value}}}"),
+            _ => String::new(),
+        },
+        _ => String::new(),
+    };
+    format!("{} = {}{inputs}{value}", node.name, node.op)
 }

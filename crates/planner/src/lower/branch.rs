@@ -177,7 +177,7 @@ impl Lowering<'_> {
             ends.push(first_output(end));
         }
         let executed = self.merge(node, "executed", dtype, ends)?;
-        self.done.insert(call, executed);
+        self.redirects.node(call, executed);
         Ok(())
     }
 

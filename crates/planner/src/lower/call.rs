@@ -34,7 +34,7 @@ impl Lowering<'_> {
                 control_inputs: inlined.done,
                 ..NewNode::default()
             })?;
-            self.done.insert(pending.id, done);
+            self.redirects.node(pending.id, done);
         }
         Ok(())
     }

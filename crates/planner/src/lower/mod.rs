@@ -12,12 +12,13 @@ mod branch;
 mod call;
 mod repeat;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use tensorfleet_graph::{AttrValue, Graph, Node, NodeId, OpLookup, Output};
 use tensorfleet_tensor::Result;
 
 use crate::edit::NewNode;
-use crate::{Options, Step, prune};
+use crate::redirect::Redirects;
+use crate::{Options, Step};
 
 /// Replaces all calls that can be replaced. Says whether there were any calls.
 pub(crate) fn lower(step: Step, ops: &dyn OpLookup, options: &Options) -> Result<(Step, bool)> {
@@ -66,11 +67,10 @@ struct Lowering<'a> {
     pending: Vec<Pending>,
     /// The functions that are being replaced, each with the one around it.
     expansions: Vec<Expansion>,
-    /// What stands for an output of a replaced call.
-    outputs: FxHashMap<Output, Output>,
     replaced: FxHashSet<NodeId>,
-    /// What has run when a replaced call has run, if somebody waits for that.
-    done: FxHashMap<NodeId, NodeId>,
+    /// What stands for the outputs of replaced calls, and what has run when such a call has run, if
+    /// somebody waits for that.
+    redirects: Redirects,
     /// Nodes that somebody waits for by a control edge.
     awaited: FxHashSet<NodeId>,
 }
@@ -97,9 +97,8 @@ impl<'a> Lowering<'a> {
             options,
             pending: Vec::new(),
             expansions: Vec::new(),
-            outputs: FxHashMap::default(),
             replaced: FxHashSet::default(),
-            done: FxHashMap::default(),
+            redirects: Redirects::default(),
             awaited,
         }
     }
@@ -110,7 +109,7 @@ impl<'a> Lowering<'a> {
         }
         let mut node = self.graph.node(pending.id).clone();
         for input in &mut node.inputs {
-            *input = self.current(*input);
+            *input = self.redirects.current(*input);
         }
         match &*node.op {
             "If" | "StatelessIf" | "Case" | "StatelessCase" if asks_for_lowering(&node) => {
@@ -131,48 +130,20 @@ impl<'a> Lowering<'a> {
         node.add_to(&mut self.graph, self.ops)
     }
 
-    /// What stands for a tensor now. Before the last call is replaced this may still be a call.
-    fn current(&self, mut output: Output) -> Output {
-        while let Some(&next) = self.outputs.get(&output) {
-            output = next;
-        }
-        output
-    }
-
     /// Records that `call` is replaced and that `outputs` stand for its outputs.
     fn replace_outputs(&mut self, call: NodeId, outputs: impl IntoIterator<Item = Output>) {
         self.replaced.insert(call);
         for (index, output) in outputs.into_iter().enumerate() {
-            self.outputs.insert(Output { node: call, index: index as u32 }, output);
+            self.redirects.output(Output { node: call, index: index as u32 }, output);
         }
     }
 
     /// Connects the consumers of replaced calls, and drops the calls.
-    fn finish(mut self) -> Step {
-        let mut graph = std::mem::take(&mut self.graph);
-        for index in 0..graph.len() {
-            let node = graph.node_mut(NodeId(index as u32));
-            for input in &mut node.inputs {
-                *input = self.current(*input);
-            }
-            for input in &mut node.control_inputs {
-                *input = self.current_node(*input);
-            }
-            node.control_inputs.sort_unstable();
-            node.control_inputs.dedup();
-        }
+    fn finish(self) -> Step {
+        let Lowering { graph, mut roots, redirects, replaced, .. } = self;
         // A call inside a body was a root for the sake of its own effects, which are roots now.
-        let is_there = |id: &NodeId| !self.replaced.contains(id) || self.done.contains_key(id);
-        let roots = self.roots.iter().copied().filter(is_there);
-        let roots = roots.map(|root| self.current_node(root)).collect();
-        prune::keep_needed(Step { graph, roots })
-    }
-
-    fn current_node(&self, mut id: NodeId) -> NodeId {
-        while let Some(&next) = self.done.get(&id) {
-            id = next;
-        }
-        id
+        roots.retain(|&id| !replaced.contains(&id) || redirects.has_node(id));
+        redirects.apply(Step { graph, roots })
     }
 }
 

@@ -116,7 +116,7 @@ impl Lowering<'_> {
                 control_inputs: exits,
                 ..NewNode::default()
             })?;
-            self.done.insert(call, done);
+            self.redirects.node(call, done);
         }
         Ok(())
     }

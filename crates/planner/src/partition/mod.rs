@@ -256,11 +256,10 @@ impl<'a> Cut<'a> {
 mod tests {
     use expect_test::{Expect, expect};
 
-    use crate::Options;
-    use crate::testing::{plan_text, print_plan};
+    use crate::testing::{UNOPTIMISED, plan_text, print_plan};
 
     fn check_partition(text: &str, fetches: &[&str], targets: &[&str], expected: Expect) {
-        let plan = plan_text(text, &[], fetches, targets, &Options::default()).unwrap();
+        let plan = plan_text(text, &[], fetches, targets, &UNOPTIMISED).unwrap();
         expected.assert_eq(&print_plan(&plan));
     }
 
@@ -521,7 +520,7 @@ mod tests {
     #[test]
     fn both_ends_of_an_edge_carry_the_same_names() {
         let text = "a = Const @ps1\nb = Neg(a) @w0";
-        let plan = plan_text(text, &[], &["b:0"], &[], &Options::default()).unwrap();
+        let plan = plan_text(text, &[], &["b:0"], &[], &UNOPTIMISED).unwrap();
         let ends = plan.partitions.iter().flat_map(|partition| partition.graph.nodes());
         let attrs: Vec<String> = ends
             .filter(|node| matches!(&*node.op, "_Send" | "_Recv"))
