@@ -34,6 +34,14 @@ pub trait VariantValue: Any + fmt::Debug + Send + Sync {
     /// TensorFlow's name of the type, as `tensorflow::TensorList`.
     fn type_name(&self) -> &str;
 
+    /// The value of the same structure in which every number is zero: what a gradient starts from.
+    fn zeros_like(&self) -> Result<Variant> {
+        Err(internal!(
+            "No unary variant unary_op function found for op ZEROS_LIKE Variant type_name: {}",
+            self.type_name()
+        ))
+    }
+
     /// The value in the form in which it travels between tasks.
     fn encode(&self) -> Result<EncodedVariant> {
         Err(invalid_argument!("a variant of type {} cannot leave its task", self.type_name()))

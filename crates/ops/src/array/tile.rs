@@ -1,0 +1,118 @@
+//! `Tile` and `BroadcastTo`: a tensor repeated.
+
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_tensor::{Result, Shape, Tensor, invalid_argument};
+
+use super::arguments::{check_size, requested_shape};
+use super::copy::{dims_of, materialize, parallel};
+use super::types;
+use super::view::View;
+
+pub(super) const OPS: &[Op] = &[
+    Op {
+        name: "BroadcastTo",
+        inputs: &["input: T", "shape: Tidx"],
+        outputs: &["output: T"],
+        attrs: &["T: type", "Tidx: {int32, int64} = DT_INT32"],
+        kernels: &[cpu::<BroadcastTo>().types("T", types::ALL_AND_FLOAT8)],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "Tile",
+        inputs: &["input: T", "multiples: Tmultiples"],
+        outputs: &["output: T"],
+        attrs: &["T: type", "Tmultiples: {int32, int64} = DT_INT32"],
+        kernels: &[cpu::<Tile>()],
+        ..Op::DEFAULT
+    },
+];
+
+#[derive(Debug)]
+struct BroadcastTo;
+
+impl Kernel for BroadcastTo {
+    fn new(_: &Attrs<'_>) -> Result<BroadcastTo> {
+        Ok(BroadcastTo)
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let (input, shape) = (ctx.input(0)?, ctx.input(1)?);
+        if shape.rank() != 1 {
+            return Err(invalid_argument!(
+                "shape must be a vector of {{int32,int64}}, got shape {}",
+                shape.shape()
+            ));
+        }
+        let shape = requested_shape(&shape.to_i64_vec()?)?;
+        if input.rank() > shape.rank() {
+            return Err(invalid_argument!(
+                "Rank of input ({}) must be no greater than rank of output shape ({}).",
+                input.rank(),
+                shape.rank()
+            ));
+        }
+        let Some(view) = View::broadcast(input.dims(), shape.dims()) else {
+            return Err(invalid_argument!("Incompatible shapes: {} vs. {shape}", input.shape()));
+        };
+        check_size(input.dtype(), &shape)?;
+        let output = materialize(input, view, parallel(ctx))?;
+        ctx.set_output(0, output);
+        Ok(())
+    }
+}
+
+/// The multiples that an input asks for, checked against the tensor that they are for.
+fn multiples(input: &Tensor, multiples: &Tensor) -> Result<Vec<usize>> {
+    if multiples.rank() != 1 {
+        return Err(invalid_argument!(
+            "Expected multiples to be 1-D, but got shape {}",
+            multiples.shape()
+        ));
+    }
+    if multiples.num_elements() != input.rank() {
+        return Err(invalid_argument!(
+            "Expected multiples argument to be a vector of length {} but got length {}",
+            input.rank(),
+            multiples.num_elements()
+        ));
+    }
+    let check = |(i, multiple): (usize, i64)| {
+        usize::try_from(multiple)
+            .map_err(|_| invalid_argument!("Expected multiples[{i}] >= 0, but got {multiple}"))
+    };
+    multiples.to_i64_vec()?.into_iter().enumerate().map(check).collect()
+}
+
+#[derive(Debug)]
+struct Tile;
+
+impl Kernel for Tile {
+    fn new(_: &Attrs<'_>) -> Result<Tile> {
+        Ok(Tile)
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let input = ctx.input(0)?;
+        let multiples = multiples(input, ctx.input(1)?)?;
+        if multiples.iter().all(|&multiple| multiple == 1) {
+            let output = ctx.take_input(0)?;
+            ctx.set_output(0, output);
+            return Ok(());
+        }
+        let mut dims = dims_of(input);
+        for (dim, &multiple) in dims.iter_mut().zip(&multiples) {
+            *dim = dim.checked_mul(multiple).ok_or_else(|| {
+                invalid_argument!("Tile of shape {} has too many elements", input.shape())
+            })?;
+        }
+        let shape = Shape::new(&dims)?;
+        check_size(input.dtype(), &shape)?;
+        let mut view = View::of(input.dims());
+        for (axis, &multiple) in multiples.iter().enumerate() {
+            view = view.inserted(2 * axis, multiple);
+        }
+        let output = materialize(input, view, parallel(ctx))?.into_shape(shape)?;
+        ctx.set_output(0, output);
+        Ok(())
+    }
+}
