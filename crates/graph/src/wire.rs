@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use prost::Message;
 use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_tensor::wire as tensor_wire;
 use tensorfleet_tensor::{DType, Result};
@@ -277,6 +278,11 @@ pub fn op_def_proto(def: &OpDef) -> Result<pb::OpDef> {
         is_distributed_communication: def.is_distributed_communication,
         ..Default::default()
     })
+}
+
+/// Encodes a list of signatures as an `OpList`.
+pub fn op_list<'a>(defs: impl Iterator<Item = &'a OpDef>) -> Result<Vec<u8>> {
+    Ok(pb::OpList { op: defs.map(op_def_proto).collect::<Result<_>>()? }.encode_to_vec())
 }
 
 /// Writes attributes.

@@ -20,12 +20,23 @@ fn main() -> ExitCode {
     let outcome = match cli::parse() {
         Err(refusal) => return ExitCode::from(report::refused(&refusal)),
         Ok(Command::Show(text)) => report::show(&text).map_err(|error| output_failed(&error)),
+        Ok(Command::Ops { proto }) => list_ops(proto),
         Ok(Command::Serve(serve)) => run(serve),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => ExitCode::from(report::failed(&error)),
     }
+}
+
+fn list_ops(proto: bool) -> Result<()> {
+    let registry = tensorfleet_ops::registry()?;
+    let listed = if proto {
+        tensorfleet_graph::wire::op_list(registry.iter().map(|(_, def)| &**def))?
+    } else {
+        registry.iter().map(|(_, def)| format!("{def}\n")).collect::<String>().into_bytes()
+    };
+    report::show(listed).map_err(|error| output_failed(&error))
 }
 
 fn output_failed(error: &std::io::Error) -> Error {

@@ -26,6 +26,15 @@ pub(super) enum Subcommand {
     /// Run one task of a cluster
     #[command(long_about = SERVE_ABOUT)]
     Serve(Box<ServeArguments>),
+    /// List the ops that this server knows
+    Ops(OpsArguments),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct OpsArguments {
+    /// Write a serialized tensorflow.OpList instead of text
+    #[arg(long)]
+    pub(super) proto: bool,
 }
 
 const SERVE_ABOUT: &str = "\

@@ -18,6 +18,8 @@ use arguments::{Arguments, Subcommand};
 pub enum Command {
     /// Run one task of a cluster until told to stop.
     Serve(Serve),
+    /// List the ops, as text or as a serialized `OpList`.
+    Ops { proto: bool },
     /// Show text, such as help, and end well.
     Show(String),
 }
@@ -55,6 +57,7 @@ fn parse_from(
             let serve = serve::resolve(&arguments, config.as_deref());
             serve.map(Command::Serve).map_err(Refusal::Configuration)
         }
+        Arguments::Run(Subcommand::Ops(arguments)) => Ok(Command::Ops { proto: arguments.proto }),
         Arguments::Show(text) => Ok(Command::Show(text)),
     }
 }

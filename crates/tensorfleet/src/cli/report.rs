@@ -26,9 +26,9 @@ pub fn serving(address: impl std::fmt::Display) -> io::Result<()> {
 }
 
 /// Shows text that was asked for.
-pub fn show(text: &str) -> io::Result<()> {
+pub fn show(text: impl AsRef<[u8]>) -> io::Result<()> {
     let mut output = io::stdout().lock();
-    write!(output, "{text}")?;
+    output.write_all(text.as_ref())?;
     output.flush()
 }
 
