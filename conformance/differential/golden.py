@@ -73,7 +73,10 @@ def _line(built, outcome):
     if isinstance(outcome, compare.Failed):
         record["error"] = {"code": outcome.code}
     else:
-        record["outputs"] = [encode_tensor(value) for value in outcome.outputs]
+        record["outputs"] = [
+            encode_tensor(value, fetch.dtype.base_dtype)
+            for value, fetch in zip(outcome.outputs, built.fetches)
+        ]
         if tolerance := compare.relative_tolerance(built.case, outcome):
             record["tolerance"] = float(f"{tolerance:.2g}")
     return json.dumps(record, separators=(",", ":"), allow_nan=False) + "\n"
@@ -86,9 +89,12 @@ def _encode_input(built, feed):
     return encoded
 
 
-def encode_tensor(array):
-    """Encodes an array with its type and shape, the elements in row-major order."""
-    dtype = graphs.dtype_of(array)
+def encode_tensor(array, dtype=None):
+    """Encodes an array with its type and shape, the elements in row-major order.
+
+    A session returns quantised values as plain integers, so their type must be given.
+    """
+    dtype = dtype or graphs.dtype_of(array)
     return {
         "dtype": types_pb2.DataType.Name(dtype.as_datatype_enum),
         "shape": list(array.shape),
@@ -107,7 +113,7 @@ def _encode_element(dtype, element):
     if dtype.is_floating:
         return _encode_float(element)
     if dtype.is_quantized:
-        return int(element[0])
+        return int(element[0] if element.dtype.names else element)
     return int(element)
 
 
