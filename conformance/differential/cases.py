@@ -40,6 +40,8 @@ class Case:
     op: str
     inputs: list | dict = dataclasses.field(default_factory=list)
     attrs: dict = dataclasses.field(default_factory=dict)
+    # Whether the client knows the shapes of the inputs: it refuses to build some ops otherwise.
+    known_shapes: bool = False
     # Makes the graph from the inputs as tensors, where one node is not enough.
     build: Callable | None = None
     # Overrides the generator's.

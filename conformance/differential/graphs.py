@@ -63,7 +63,8 @@ def _build(case, name):
 
     def placeholder(value, argument):
         value = as_array(value)
-        tensor = v1.placeholder(dtype_of(value), name=f"{name}_{argument}")
+        shape = value.shape if case.known_shapes else None
+        tensor = v1.placeholder(dtype_of(value), shape, name=f"{name}_{argument}")
         feeds[tensor] = value
         kind = variable_kind(case, argument)
         return tensor if kind is None else variables.add(kind, tensor)

@@ -585,3 +585,225 @@ def unique_v2(op, draw):
         yield Case(op, [x, axes])
     yield Case(op, [np.array([[np.nan, 0], [np.nan, 0]], np.float32), i32(0)])
     yield Case(op, [np.array([[-0.0, 0], [0, 0]], np.float32), i32(0)])
+
+
+@generates("Pad", "PadV2")
+def pad(op, draw):
+    for dtype in draw.types(op, "T", quantized=True):
+        shape = draw.shape(draw.integer(0, 4), low=0, high=3)
+        paddings = np.array([[draw.integer(0, 2) for _ in range(2)] for _ in shape], index_type(draw))
+        inputs = [draw.array(dtype, shape), paddings.reshape(-1, 2)]
+        yield Case(op, inputs + [draw.array(dtype, ())] * (op == "PadV2"))
+    x = draw.array(tf.float32, (2, 2))
+    value = [np.float32(7)] * (op == "PadV2")
+    for paddings in [i32([1, 1]), i32([1, 1], [1, -1]), i32(1, 1), i32([1, 1, 1], [1, 1, 1])]:
+        yield Case(op, [x, paddings] + value)
+    yield Case(op, [x, i32([0, 0], [0, 0])] + value)
+    if op == "PadV2":
+        yield Case(op, [x, i32([1, 1], [1, 1]), np.ones(1, np.float32)])
+
+
+@generates("SpaceToBatchND")
+def space_to_batch_nd(op, draw):
+    for dtype in draw.types(op, "T"):
+        for _ in range(2):
+            blocks = [draw.integer(1, 3) for _ in range(draw.integer(0, 3))]
+            spaces, paddings = [], []
+            for block in blocks:
+                padding = [draw.integer(0, 3) for _ in range(2)]
+                padded = block * draw.integer(0, 3)
+                spaces.append(max(padded - sum(padding), 0))
+                padding[1] += -(spaces[-1] + sum(padding)) % block
+                paddings.append(padding)
+            shape = (draw.integer(0, 2), *spaces, *draw.shape(max_rank=1))
+            yield Case(op, [
+                draw.array(dtype, shape),
+                np.array(blocks, index_type(draw)),
+                np.array(paddings, index_type(draw)).reshape(-1, 2),
+            ], known_shapes=True)
+    yield Case(op, [draw.array(tf.float32, (1, 3, 3)), i32(2, 2), i32([0, 1], [0, 0])], known_shapes=True)
+
+
+@generates("BatchToSpaceND")
+def batch_to_space_nd(op, draw):
+    for dtype in draw.types(op, "T"):
+        for _ in range(2):
+            blocks = [draw.integer(1, 3) for _ in range(draw.integer(0, 3))]
+            spaces = [draw.integer(1, 3) for _ in blocks]
+            crops = []
+            for block, space in zip(blocks, spaces):
+                before = draw.integer(0, block * space)
+                crops.append([before, draw.integer(0, block * space - before)])
+            batch = int(np.prod(blocks, dtype=int)) * draw.integer(0, 2)
+            yield Case(op, [
+                draw.array(dtype, (batch, *spaces, *draw.shape(max_rank=1))),
+                np.array(blocks, index_type(draw)),
+                np.array(crops, index_type(draw)).reshape(-1, 2),
+            ], known_shapes=True)
+    yield Case(op, [draw.array(tf.float32, (4, 1, 1)), i32(2, 2), i32([2, 1], [0, 0])], known_shapes=True)
+
+
+@generates("BatchToSpace", "SpaceToBatch")
+def space_to_batch(op, draw):
+    for dtype in draw.types(op, "T"):
+        block = draw.integer(2, 3)
+        borders = np.array([[0, 0], [1, block - 1]], index_type(draw))
+        size = block if op == "SpaceToBatch" else 2
+        shape = (block * block, size, size, draw.integer(1, 2))
+        yield Case(op, [draw.array(dtype, shape), borders], {"block_size": block})
+    zeros = i32([0, 0], [0, 0])
+    for shape in [(1, 2, 2), (3, 2, 3, 1)]:
+        yield Case(op, [draw.array(tf.float32, shape), zeros], {"block_size": 2})
+
+
+@generates("DepthToSpace", "SpaceToDepth")
+def space_to_depth(op, draw):
+    for dtype in draw.types(op, "T"):
+        block = draw.integer(2, 3)
+        batch, height, width, depth = draw.shape(4, low=0, high=2)
+        if op == "SpaceToDepth":
+            shape = (batch, height * block, width * block, depth)
+        else:
+            shape = (batch, height, width, depth * block * block)
+        yield Case(op, [draw.array(dtype, shape)], {"block_size": block})
+    for shape in [(1, 2, 2), (1, 2, 3, 3)]:
+        yield Case(op, [draw.array(tf.float32, shape)], {"block_size": 2})
+
+
+@generates("Diag")
+def diag(op, draw):
+    for dtype in draw.types(op, "T"):
+        for rank in (1, 2, 3):
+            yield Case(op, [draw.array(dtype, draw.shape(rank, low=0, high=3))])
+    yield Case(op, [np.float32(1)])
+
+
+@generates("DiagPart")
+def diag_part(op, draw):
+    for dtype in draw.types(op, "T"):
+        for rank in (0, 1, 2):
+            shape = draw.shape(rank, low=0, high=3)
+            yield Case(op, [draw.array(dtype, shape + shape)])
+    for shape in [(2, 3), (2,), (2, 2, 2)]:
+        yield Case(op, [draw.array(tf.float32, shape)])
+
+
+@generates("MatrixBandPart")
+def band_part(op, draw):
+    for dtype in draw.types(op, "T"):
+        shape = draw.shape(draw.integer(2, 4), low=0, high=5)
+        kind = index_type(draw)
+        lower, upper = draw.integer(-1, shape[-2]), draw.integer(-1, shape[-1])
+        yield Case(op, [draw.array(dtype, shape), scalar(lower, kind), scalar(upper, kind)])
+    x = draw.array(tf.float32, (3, 4))
+    for lower, upper in [(4, 0), (0, 5), (-3, -3), (3, 4)]:
+        yield Case(op, [x, scalar(lower, np.int64), scalar(upper, np.int64)])
+    yield Case(op, [x, i64(1), scalar(0, np.int64)])
+    yield Case(op, [x[0], scalar(1, np.int64), scalar(0, np.int64)])
+
+
+@generates("OneHot")
+def one_hot(op, draw):
+    for dtype in draw.types(op, "T"):
+        shape = draw.shape(draw.integer(0, 3), low=0, high=3)
+        kind = draw.choice([tf.uint8, tf.int8, tf.int32, tf.int64])
+        indices = draw.integers(shape, 0 if kind == tf.uint8 else -1, 4, kind)
+        values = [draw.array(dtype, ()), draw.array(dtype, ())]
+        axis = draw.integer(-1, len(shape))
+        yield Case(op, [indices, scalar(draw.integer(0, 4)), *values], {"axis": axis})
+    on, off = np.float32(1), np.float32(0)
+    for inputs, axis in [
+        ([i32(0, 1), scalar(-1), on, off], -1), ([i32(0, 1), i32(2), on, off], -1),
+        ([i32(0, 1), scalar(2), np.ones(1, np.float32), off], -1),
+        ([i32(0, 1), scalar(2), on, np.ones(1, np.float32)], -1),
+        ([i32(0, 1), scalar(2), on, off], 2),
+    ]:
+        yield Case(op, inputs, {"axis": axis})
+
+
+@generates("DynamicPartition")
+def dynamic_partition(op, draw):
+    for dtype in draw.types(op, "T"):
+        outer, inner = draw.shape(max_rank=2, low=0, high=5), draw.shape(max_rank=2)
+        count = draw.integer(1, 3)
+        partitions = draw.integers(outer, 0, count - 1)
+        yield Case(op, [draw.array(dtype, outer + inner), partitions], {"num_partitions": count})
+    x = draw.array(tf.float32, (3,))
+    for partitions in [i32(0, 1, 2), i32(0, -1, 1), i32(0, 1), scalar(1), scalar(2)]:
+        yield Case(op, [x, partitions], {"num_partitions": 2})
+
+
+@generates("GatherNd")
+def gather_nd(op, draw):
+    for dtype in draw.types(op, "Tparams", quantized=True) + [tf.float32] * 6:
+        shape = draw.shape(draw.integer(1, 4), high=4)
+        depth = draw.integer(0, len(shape))
+        outer = draw.shape(max_rank=2, low=0, high=3)
+        kind = draw.choice([np.int16, np.int32, np.int64])
+        parts = [draw.integers(outer, 0, size - 1) for size in shape[:depth]]
+        indices = np.stack(parts, -1) if parts else np.zeros(outer + (0,))
+        yield Case(op, [draw.array(dtype, shape), indices.astype(kind)])
+    x = draw.array(tf.float32, (4, 3))
+    for indices in [i32([4]), i32([0, 0, 0]), i32([0, 0], [1, 7]), scalar(1), i32([-1]), i32(1, 2)]:
+        yield Case(op, [x, indices])
+    for policy in ("ERROR", "IGNORE", ""):
+        yield Case(op, [x, i32([4], [1], [-1])], {"bad_indices_policy": policy})
+    yield Case(op, [np.float32(1), i32(0)])
+    yield Case(op, [draw.array(tf.float32, (0, 3)), i32([0])])
+    yield Case(op, [draw.array(tf.float32, (0, 3)), np.zeros((0, 1), np.int32)])
+
+
+def scatters(op, draw, types, unique=False):
+    """Yields a shape, indices into it, and updates."""
+    for dtype in types:
+        shape = draw.shape(draw.integer(1, 4), high=3)
+        depth = draw.integer(1, len(shape))
+        outer = draw.shape(draw.integer(1, 2), low=0, high=4)
+        parts = [draw.integers(outer, 0, size - 1) for size in shape[:depth]]
+        indices = np.stack(parts, -1).astype(index_type(draw))
+        updates = draw.array(dtype, outer + shape[depth:])
+        if unique and len(np.unique(indices.reshape(-1, depth), axis=0)) < np.prod(outer):
+            indices, updates = indices[:1, ..., :][:, :1] if len(outer) == 2 else indices[:1], None
+            updates = draw.array(dtype, indices.shape[:-1] + shape[depth:])
+        yield dtype, shape, indices, updates
+
+
+BAD_SCATTERS = [
+    ((4, 3), i32([0], [5]), (2, 3)), ((4, 3), i32([0], [-1]), (2, 3)),
+    ((4, 3), i32([0], [1]), (2, 2)), ((4, 3), i32([0], [1]), (3, 3)),
+    ((4, 3), i32([0, 0, 0]), (1,)), ((4, 3), scalar(1), (3,)), ((4, 3), i32(1), (3,)),
+    ((4, 3), i32([0], [1]), ()), ((0, 3), i32([0], [1]), (2, 3)), ((), i32([0]), (1,)),
+    ((4, 3), np.zeros((2, 0), np.int32), (2, 4, 3)), ((4,), i32(1), (1,)), ((4, 1), i32(1), (1,)),
+    ((4, 1), i32(1), (1, 1)),
+]
+
+
+@generates("ScatterNd")
+def scatter_nd(op, draw):
+    for dtype, shape, indices, updates in scatters(op, draw, draw.types(op, "T")):
+        yield Case(op, [indices, updates, np.array(shape, indices.dtype)])
+    for shape, indices, updates in BAD_SCATTERS:
+        yield Case(op, [indices, draw.array(tf.float32, updates), np.array(shape, np.int32)])
+    updates = draw.array(tf.float32, (2, 3))
+    for shape in [i32([4, 3]), i32(-4, 3), i32()]:
+        yield Case(op, [i32([0], [1]), updates, shape])
+    yield Case(op, [i32([0], [9]), updates, i32(4, 3)], {"bad_indices_policy": "IGNORE"})
+    yield Case(op, [i32([0], [0]), np.array([b"a", b"b"], object), i32(2)])
+    yield Case(op, [i32([0], [0]), np.array([True, False]), i32(2)])
+
+
+@generates(
+    "ScatterNdNonAliasingAdd", "TensorScatterAdd", "TensorScatterMax", "TensorScatterMin",
+    "TensorScatterSub", "TensorScatterUpdate",
+)
+def tensor_scatter(op, draw):
+    unique = op == "TensorScatterUpdate"
+    for dtype, shape, indices, updates in scatters(op, draw, draw.types(op, "T"), unique):
+        yield Case(op, [draw.array(dtype, shape), indices, updates])
+    for shape, indices, updates in BAD_SCATTERS:
+        if np.ndim(indices):
+            yield Case(op, [draw.array(tf.float32, shape), indices, draw.array(tf.float32, updates)])
+    x, updates = draw.array(tf.float32, (4, 3)), draw.array(tf.float32, (2, 3))
+    yield Case(op, [x, i32([0], [9]), updates], {"bad_indices_policy": "IGNORE"})
+    nan = np.array([1, np.nan, 3], np.float32)
+    yield Case(op, [nan, i32([0], [1], [2]), np.array([np.nan, 1, 4], np.float32)])

@@ -66,3 +66,14 @@ pub(crate) fn shape_of(dims: &[usize]) -> Result<Shape> {
     let signed: Vec<i64> = dims.iter().map(|&dim| dim as i64).collect();
     requested_shape(&signed)
 }
+
+/// Where element `at` of a tensor is, as `[1,2]`; nothing for a scalar.
+pub(crate) fn coordinates(mut at: usize, dims: &[usize]) -> String {
+    let mut parts = Vec::with_capacity(dims.len());
+    for &dim in dims.iter().rev() {
+        parts.push((at % dim).to_string());
+        at /= dim;
+    }
+    parts.reverse();
+    if parts.is_empty() { String::new() } else { format!("[{}]", parts.join(",")) }
+}

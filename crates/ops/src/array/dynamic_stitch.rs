@@ -6,8 +6,9 @@ use tensorfleet_tensor::{DType, Result, Tensor, invalid_argument};
 
 use super::arguments::{check_size, shape_of};
 use super::copy::parallel;
-use super::rows::{Row, put, take};
+use super::rows::{Row, take};
 use super::types;
+use crate::state::combine::{Combine, combine_rows};
 
 const TYPES: &[DType] = &types::join::<20>(types::BASIC_AND_QUANTIZED, &[DType::Variant]);
 const KERNELS: &[KernelDef] = &[cpu::<DynamicStitch>().types("T", TYPES)];
@@ -54,8 +55,8 @@ impl Kernel for DynamicStitch {
             check_size(data[0].dtype(), &shape)?;
             let mut merged = Tensor::zeros(data[0].dtype(), shape)?;
             for (indices, data) in indices.iter().zip(&data) {
-                let rows = indices.values::<i32>()?.iter().map(|&index| index as usize);
-                put(&mut merged, len, data, rows)?;
+                let rows = indices.values::<i32>()?.iter().map(|&index| Some(index as usize));
+                combine_rows(Combine::Update, &mut merged, &Vec::from_iter(rows), len, data)?;
             }
             merged
         };

@@ -4,7 +4,7 @@ use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{Element, Result, Shape, Tensor, dispatch, internal, invalid_argument};
 
-use super::arguments::{axis_in, shape_of};
+use super::arguments::{axis_in, coordinates, shape_of};
 use super::copy::{dims_of, parallel};
 use super::rows::{Row, take};
 use super::types;
@@ -165,17 +165,6 @@ fn check<I: Element + Into<i64>>(indices: &[I], limit: usize, shape: &Shape) -> 
         coordinates(at, shape.dims()),
         indices[at].into()
     ))
-}
-
-/// Where element `at` of a tensor is, as `[1,2]`; nothing for a scalar.
-fn coordinates(mut at: usize, dims: &[usize]) -> String {
-    let mut parts = Vec::with_capacity(dims.len());
-    for &dim in dims.iter().rev() {
-        parts.push((at % dim).to_string());
-        at /= dim;
-    }
-    parts.reverse();
-    if parts.is_empty() { String::new() } else { format!("[{}]", parts.join(",")) }
 }
 
 /// The row of each result in a tensor of `batches` times `outer` times `limit` rows.

@@ -127,6 +127,16 @@ impl View {
         self
     }
 
+    /// Cuts an axis into pieces of `inner` positions, numbered by a new axis before it.
+    #[must_use]
+    pub(crate) fn split(mut self, axis: usize, inner: usize) -> View {
+        let Axis { len, stride } = self.axes[axis];
+        self.axes[axis] = Axis { len: inner, stride };
+        let outer = Axis { len: len / inner.max(1), stride: stride.wrapping_mul(inner as isize) };
+        self.axes.insert(axis, outer);
+        self
+    }
+
     /// Puts the axes in the order `order`.
     #[must_use]
     pub(crate) fn permuted(mut self, order: &[usize]) -> View {
@@ -158,6 +168,7 @@ mod tests {
         assert_eq!(positions(&all.clone().permuted(&[1, 0])), [0, 3, 1, 4, 2, 5]);
         assert_eq!(positions(&all.clone().reversed(1)), [2, 1, 0, 5, 4, 3]);
         assert_eq!(positions(&all.clone().slice(1, 1, 2).reversed(0)), [4, 5, 1, 2]);
+        assert_eq!(View::of(&[6]).split(0, 2), View::of(&[3, 2]));
         assert_eq!(all.clone().at(0, 1).slice(1, 1, 2).contiguous(), Some(4..6));
         assert_eq!(all.clone().slice(1, 1, 2).contiguous(), None);
         assert_eq!(positions(&all.inserted(0, 2).at(2, 1)), [1, 4, 1, 4]);

@@ -1,5 +1,6 @@
 //! Writing rows of updates into rows of a tensor: what all scatters come down to.
 
+use bytes::Bytes;
 use tensorfleet_tensor::{DType, Element, Result, Tensor, internal, invalid_argument};
 
 use super::number::{Number, for_number, for_real_number};
@@ -53,6 +54,10 @@ pub(crate) fn combine_rows(
     let dtype = target.dtype();
     match how {
         Combine::Update => update(&plan, target, updates),
+        Combine::Add if dtype == DType::String => {
+            plan.append(target.strings_mut()?, updates.strings()?);
+            Ok(())
+        }
         Combine::Min => for_real_number!(dtype, T => {
             plan.run(target.values_mut::<T>()?, updates.values()?, |old, new| {
                 if new < old { new } else { old }
@@ -162,6 +167,24 @@ impl Plan<'_> {
             for (old, &new) in target[place..place + self.width].iter_mut().zip(update) {
                 *old = combine(*old, new);
             }
+        });
+    }
+
+    /// Adds up strings: each update comes after what is there.
+    fn append(&self, target: &mut [Bytes], updates: &[Bytes]) {
+        let join = |old: &mut Bytes, new: &Bytes| {
+            *old = if old.is_empty() { new.clone() } else { [&old[..], &new[..]].concat().into() };
+        };
+        if self.is_broadcast {
+            for &row in self.rows.iter().flatten() {
+                target[row * self.width..][..self.width]
+                    .iter_mut()
+                    .for_each(|old| join(old, &updates[0]));
+            }
+            return;
+        }
+        self.for_each(updates, |place, update| {
+            target[place..].iter_mut().zip(update).for_each(|(old, new)| join(old, new));
         });
     }
 

@@ -1,14 +1,14 @@
 //! Variables.
 
 mod assign;
-mod combine;
+pub(crate) mod combine;
 mod count_up_to;
 mod mutex;
 mod number;
 mod ref_variable;
 mod resource_variable;
 mod scatter;
-mod scatter_nd;
+pub(crate) mod scatter_nd;
 
 use std::sync::Arc;
 
