@@ -10,6 +10,8 @@
 
 #![expect(unsafe_code, reason = "SIMD kernels: target features and raw matrix views")]
 
+mod aligned;
+pub mod conv;
 pub mod convert;
 pub mod elementwise;
 pub mod gemm;
@@ -17,6 +19,7 @@ pub mod hash;
 pub mod math;
 pub mod optimizers;
 pub mod parallel;
+pub mod pool;
 pub mod random;
 mod real;
 pub mod reduce;
@@ -24,6 +27,7 @@ pub mod simd;
 pub mod softmax;
 #[cfg(test)]
 mod testing;
+pub mod transpose;
 
 pub use parallel::Parallel;
 pub use real::{Real, Wide};

@@ -4,17 +4,19 @@
 //! `f32` and `f64`. Half-precision tensors are widened block by block, so that a kernel exists in two
 //! precisions only.
 
+use std::borrow::Cow;
+
 use half::{bf16, f16};
 
+use crate::conv::Tiled;
 use crate::convert;
 use crate::elementwise::{self, Binary, Unary};
-use crate::math::Math;
 use crate::simd::Isa;
 
 /// A real element type of a tensor.
 pub trait Real: Copy + Send + Sync + PartialOrd + PartialEq + std::fmt::Debug + 'static {
     /// The type it is computed in.
-    type Wide: Math;
+    type Wide: Tiled;
     /// Whether the type is computed in as it is.
     const IS_WIDE: bool;
 
@@ -24,6 +26,8 @@ pub trait Real: Copy + Send + Sync + PartialOrd + PartialEq + std::fmt::Debug + 
     fn narrow(wide: Self::Wide) -> Self;
     /// Converts a slice to the wide type.
     fn widen_slice(x: &[Self], out: &mut [Self::Wide]);
+    /// The slice itself, if this is a wide type.
+    fn as_wide(x: &[Self]) -> Option<&[Self::Wide]>;
     /// Rounds a slice of the wide type.
     fn narrow_slice(x: &[Self::Wide], out: &mut [Self]);
     /// `out[i] = F(x[i])`, on this thread.
@@ -68,6 +72,10 @@ macro_rules! wide {
 
             fn widen_slice(x: &[Self], out: &mut [Self]) {
                 out.copy_from_slice(x);
+            }
+
+            fn as_wide(x: &[Self]) -> Option<&[Self]> {
+                Some(x)
             }
 
             fn narrow_slice(x: &[Self], out: &mut [Self]) {
@@ -121,6 +129,10 @@ macro_rules! half {
                 $widen(x, out);
             }
 
+            fn as_wide(_: &[Self]) -> Option<&[f32]> {
+                None
+            }
+
             fn narrow_slice(x: &[f32], out: &mut [Self]) {
                 $narrow(x, out);
             }
@@ -138,3 +150,15 @@ macro_rules! half {
 
 half!(f16, convert::f16_to_f32, convert::f32_to_f16);
 half!(bf16, convert::bf16_to_f32, convert::f32_to_bf16);
+
+/// The slice in the wide type: itself, or a converted copy.
+pub(crate) fn widened<T: Real>(x: &[T]) -> Cow<'_, [T::Wide]> {
+    match T::as_wide(x) {
+        Some(wide) => Cow::Borrowed(wide),
+        None => {
+            let mut wide = vec![T::Wide::default(); x.len()];
+            T::widen_slice(x, &mut wide);
+            Cow::Owned(wide)
+        }
+    }
+}

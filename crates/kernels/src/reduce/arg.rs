@@ -12,31 +12,34 @@ pub trait Ordered: Copy + PartialOrd + Send + Sync + 'static {
     const LOWEST: Self;
     /// Not below any value.
     const HIGHEST: Self;
+    /// The lowest finite value.
+    const FINITE_LOWEST: Self;
 }
 
 macro_rules! ordered {
-    ($($type:ty: $lowest:expr, $highest:expr;)+) => {$(
+    ($($type:ty: $lowest:expr, $highest:expr, $finite:expr;)+) => {$(
         impl Ordered for $type {
             const LOWEST: Self = $lowest;
             const HIGHEST: Self = $highest;
+            const FINITE_LOWEST: Self = $finite;
         }
     )+};
 }
 
 ordered! {
-    i8: Self::MIN, Self::MAX;
-    i16: Self::MIN, Self::MAX;
-    i32: Self::MIN, Self::MAX;
-    i64: Self::MIN, Self::MAX;
-    u8: Self::MIN, Self::MAX;
-    u16: Self::MIN, Self::MAX;
-    u32: Self::MIN, Self::MAX;
-    u64: Self::MIN, Self::MAX;
-    bool: false, true;
-    f16: Self::NEG_INFINITY, Self::INFINITY;
-    bf16: Self::NEG_INFINITY, Self::INFINITY;
-    f32: Self::NEG_INFINITY, Self::INFINITY;
-    f64: Self::NEG_INFINITY, Self::INFINITY;
+    i8: Self::MIN, Self::MAX, Self::MIN;
+    i16: Self::MIN, Self::MAX, Self::MIN;
+    i32: Self::MIN, Self::MAX, Self::MIN;
+    i64: Self::MIN, Self::MAX, Self::MIN;
+    u8: Self::MIN, Self::MAX, Self::MIN;
+    u16: Self::MIN, Self::MAX, Self::MIN;
+    u32: Self::MIN, Self::MAX, Self::MIN;
+    u64: Self::MIN, Self::MAX, Self::MIN;
+    bool: false, true, false;
+    f16: Self::NEG_INFINITY, Self::INFINITY, Self::MIN;
+    bf16: Self::NEG_INFINITY, Self::INFINITY, Self::MIN;
+    f32: Self::NEG_INFINITY, Self::INFINITY, Self::MIN;
+    f64: Self::NEG_INFINITY, Self::INFINITY, Self::MIN;
 }
 
 /// For each position of `outer x inner`, the index of the first largest value along the middle

@@ -1,0 +1,242 @@
+//! Sums of shifted inputs times a filter: the core of the convolution and of its input's gradient.
+
+use std::ops::Range;
+
+use super::field::Source;
+use super::tile::{Operands, Run, Tile, Tiled};
+use crate::Parallel;
+use crate::aligned::Aligned;
+use crate::real::Real;
+
+/// Bytes of a filter panel that is used for all tiles of a unit before the next: the first-level
+/// cache.
+const PANEL_BYTES: usize = 32 * 1024;
+/// The most rows that a tile has.
+const MAX_ROWS: usize = 8;
+
+/// A filter in the order that tiles read it: panels of columns, each tap after tap.
+pub(super) struct Panels<W> {
+    panels: Vec<Panel<W>>,
+    cols: usize,
+}
+
+struct Panel<W> {
+    tile: Tile<W>,
+    /// Which columns.
+    cols: Range<usize>,
+    /// For each summed value the tile's columns, zeros beyond the last.
+    data: Aligned<W>,
+}
+
+impl<W: Tiled> Panels<W> {
+    /// Packs `cols` columns; `fill(row, cols, out)` writes a part of the row of a summed value.
+    pub(super) fn pack(
+        depth: usize,
+        cols: usize,
+        fill: impl Fn(usize, Range<usize>, &mut [W]),
+    ) -> Self {
+        let panels = split_columns::<W>(cols).into_iter().map(|(tile, cols)| {
+            let mut data = Aligned::zeros(depth * tile.cols);
+            for (row, out) in data.chunks_exact_mut(tile.cols).enumerate() {
+                fill(row, cols.clone(), &mut out[..cols.len()]);
+            }
+            Panel { tile, cols, data }
+        });
+        Self { panels: panels.collect(), cols }
+    }
+}
+
+/// Cuts columns into tiles: wide ones while they are full, then the narrowest that hold the rest.
+pub(super) fn split_columns<W: Tiled>(cols: usize) -> Vec<(Tile<W>, Range<usize>)> {
+    let tiles = W::tiles();
+    let narrowest = tiles[tiles.len() - 1].0;
+    let mut split = Vec::new();
+    let mut start = 0;
+    while start < cols {
+        let vectors = (cols - start).next_multiple_of(narrowest.cols);
+        let tile =
+            tiles.iter().find(|tile| tile.0.cols <= vectors).map_or(narrowest, |tile| tile.0);
+        let end = cols.min(start + tile.cols);
+        split.push((tile, start..end));
+        start = end;
+    }
+    split
+}
+
+/// Where results go: the distance of neighbours in batch, depth, height and width.
+pub(super) struct Target {
+    /// Where the first position of the first image is.
+    pub(super) start: usize,
+    pub(super) strides: [usize; 4],
+}
+
+/// An output that threads write disjoint positions of.
+#[derive(Clone, Copy)]
+struct Shared<T>(*mut T);
+
+// SAFETY: `correlate` gives each thread output positions of its own.
+unsafe impl<T: Send> Send for Shared<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for Shared<T> {}
+
+/// Computes, for every output position and column of the panels, the sum over taps and channels.
+///
+/// # Panics
+/// If a position lies outside `out`.
+pub(super) fn correlate<T: Real>(
+    par: Parallel,
+    source: &Source<'_, T>,
+    panels: &Panels<T::Wide>,
+    target: &Target,
+    out: &mut [T],
+) {
+    let units = source.units(par);
+    if units.is_empty() || panels.cols == 0 {
+        return;
+    }
+    let [depth, height, width] = &source.axes;
+    let counts = [source.batch, depth.outputs, height.outputs, width.outputs];
+    let last: usize =
+        counts.iter().zip(target.strides).map(|(count, step)| (count - 1) * step).sum();
+    assert!(target.start + last + panels.cols <= out.len(), "positions outside the output");
+
+    let out = Shared(out.as_mut_ptr());
+    par.for_each_range(units.len(), 1, |range| {
+        // The whole wrapper is captured, not the pointer in it.
+        let Shared(out) = { out };
+        let mut buffers = Buffers::<T>::default();
+        for &unit in &units[range] {
+            let field = source.field(unit, &mut buffers.input);
+            let blocks = blocks(source.taps(&field), panels);
+            // Where each position is in the input and in the output.
+            buffers.from.clear();
+            buffers.to.clear();
+            for (index, start) in field.starts.iter().enumerate() {
+                let (image, z) =
+                    ((unit.slice + index) / depth.outputs, (unit.slice + index) % depth.outputs);
+                let [by_image, by_depth, by_row, by_col] = target.strides;
+                let origin = target.start + image * by_image + z * by_depth + unit.top * by_row;
+                for row in 0..unit.rows {
+                    let from = start + row * height.step * field.row;
+                    let to = origin + row * by_row;
+                    for col in 0..width.outputs {
+                        buffers.from.push(from + col * width.step * field.pixel);
+                        buffers.to.push(to + col * by_col);
+                    }
+                }
+            }
+            let positions = buffers.to.len();
+            // The last tile may have fewer positions than rows; repeating one keeps its reads valid.
+            let last = buffers.from[positions - 1];
+            buffers.from.extend([last; MAX_ROWS]);
+            if T::IS_WIDE {
+                // SAFETY: `T` is `T::Wide`; this thread alone writes these positions, which were
+                // found to be inside `out`.
+                unsafe {
+                    multiply(&blocks, panels, field.data, &buffers.from, out.cast(), &buffers.to);
+                }
+                continue;
+            }
+            buffers.output.resize(positions * panels.cols);
+            let rows: Vec<usize> = (0..positions).map(|position| position * panels.cols).collect();
+            // SAFETY: the buffer has a row for each position.
+            unsafe {
+                multiply(
+                    &blocks,
+                    panels,
+                    field.data,
+                    &buffers.from,
+                    buffers.output.as_mut_ptr(),
+                    &rows,
+                );
+            }
+            for (sums, &to) in buffers.output.chunks_exact(panels.cols).zip(&buffers.to) {
+                // SAFETY: this thread alone writes these positions, which were found to be inside.
+                let row = unsafe { std::slice::from_raw_parts_mut(out.add(to), panels.cols) };
+                T::narrow_slice(sums, row);
+            }
+        }
+    });
+}
+
+/// Runs every tile of a unit.
+///
+/// # Safety
+/// `c` must be valid for the panels' columns from each of `to`, and not be accessed meanwhile.
+unsafe fn multiply<W: Tiled>(
+    blocks: &[(usize, Vec<Run>)],
+    panels: &Panels<W>,
+    a: &[W],
+    from: &[usize],
+    c: *mut W,
+    to: &[usize],
+) {
+    for panel in &panels.panels {
+        let tile = panel.tile;
+        for (begin, runs) in blocks {
+            for first in (0..to.len()).step_by(tile.rows) {
+                let operands = Operands {
+                    runs,
+                    a: a.as_ptr(),
+                    a_rows: &from[first..first + tile.rows],
+                    a_step: 1,
+                    b: panel.data[begin * tile.cols..].as_ptr(),
+                    b_step: tile.cols,
+                    c: c.wrapping_add(panel.cols.start),
+                    c_rows: &to[first..to.len().min(first + tile.rows)],
+                    cols: panel.cols.len(),
+                    accumulate: *begin > 0,
+                };
+                // SAFETY: the field has every tap of every position, the panel the tile's columns for
+                // each summed value; the caller vouches for `c`.
+                unsafe { tile.run(&operands) };
+            }
+        }
+    }
+}
+
+/// Taps, merged where they are adjacent, in blocks of which a panel fits the cache; with each block
+/// the number of summed values before it.
+fn blocks<W>(taps: impl Iterator<Item = Run>, panels: &Panels<W>) -> Vec<(usize, Vec<Run>)> {
+    let widest = panels.panels.iter().map(|panel| panel.tile.cols).max().unwrap_or(1);
+    let len = (PANEL_BYTES / (widest * size_of::<W>())).max(1);
+    let mut blocks: Vec<(usize, Vec<Run>)> = Vec::new();
+    let mut total = 0;
+    for tap in taps {
+        let mut rest = tap;
+        while rest.len > 0 {
+            let room = len - total % len;
+            let part = Run { offset: rest.offset, len: rest.len.min(room) };
+            if total.is_multiple_of(len) {
+                blocks.push((total, Vec::new()));
+            }
+            let (_, runs) = blocks.last_mut().expect("the first part opens a block");
+            match runs.last_mut() {
+                Some(run) if run.offset + run.len == part.offset => run.len += part.len,
+                _ => runs.push(part),
+            }
+            total += part.len;
+            rest = Run { offset: rest.offset + part.len, len: rest.len - part.len };
+        }
+    }
+    blocks
+}
+
+/// Buffers of a thread, kept from unit to unit.
+struct Buffers<T: Real> {
+    input: Aligned<T::Wide>,
+    output: Aligned<T::Wide>,
+    from: Vec<usize>,
+    to: Vec<usize>,
+}
+
+impl<T: Real> Default for Buffers<T> {
+    fn default() -> Self {
+        Self {
+            input: Aligned::default(),
+            output: Aligned::default(),
+            from: Vec::new(),
+            to: Vec::new(),
+        }
+    }
+}
