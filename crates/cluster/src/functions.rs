@@ -6,9 +6,11 @@ use std::sync::{Arc, Mutex};
 use rustc_hash::FxHashMap;
 use tensorfleet_framework::{BoxFuture, Function, FunctionRunner, StepContext};
 use tensorfleet_graph::{Func, FunctionLibrary};
+use tensorfleet_planner::{Options, plan_function};
 use tensorfleet_runtime::{ComputePool, Executable, Run};
 use tensorfleet_tensor::{Result, Tensor};
 
+use crate::evaluate::Folding;
 use crate::task::Task;
 use crate::worker_session::WorkerSession;
 
@@ -37,8 +39,9 @@ impl SessionFunctions {
 
     fn compile(&self, function: &Func) -> Result<CompiledFunction> {
         let registry = &*self.task.registry;
-        let body = tensorfleet_planner::instantiate_function(function, &self.library, registry)?;
-        let executable = Executable::new(&body.graph, registry, "CPU", &*self.session)?;
+        let (evaluate, options) = (Folding::new(registry), Options::default());
+        let body = plan_function(function, &self.library, registry, &evaluate, &options)?;
+        let executable = Executable::new(&body, registry, "CPU", &*self.session)?;
         Ok(CompiledFunction { executable: Arc::new(executable), pool: Arc::clone(&self.task.pool) })
     }
 }

@@ -9,7 +9,7 @@ use futures_util::stream::FuturesUnordered;
 use rustc_hash::FxHashMap;
 use tensorfleet_framework::{DeviceName, StepId};
 use tensorfleet_graph::{FunctionLibrary, Graph, NodeDef};
-use tensorfleet_planner::{Device, StepSpec};
+use tensorfleet_planner::{Device, Devices, Placement, StepSpec};
 use tensorfleet_runtime::NodeRecord;
 use tensorfleet_tensor::{
     Error, Result, Tensor, aborted, cancelled, deadline_exceeded, invalid_argument,
@@ -47,6 +47,7 @@ pub struct Session {
     /// The workers of the session by the name of their task, the master's own first.
     pub(crate) workers: Vec<(DeviceName, Arc<dyn WorkerClient>)>,
     graph: RwLock<Versioned>,
+    placement: Mutex<Arc<Placement>>,
     plans: Mutex<FxHashMap<StepSpec, Arc<OnceCell<Arc<CompiledPlan>>>>>,
     callables: Mutex<FxHashMap<i64, Arc<Callable>>>,
     next_callable: AtomicI64,
@@ -128,6 +129,7 @@ impl Session {
             devices,
             workers,
             graph: RwLock::new(Versioned { graph: Arc::default(), version: 0 }),
+            placement: Mutex::default(),
             plans: Mutex::default(),
             callables: Mutex::default(),
             next_callable: AtomicI64::new(0),
@@ -252,11 +254,12 @@ impl Session {
         rewrite: &(dyn Fn(&Graph) -> Result<Graph> + Sync),
     ) -> Result<Arc<CompiledPlan>> {
         let graph = self.graph();
+        let devices = Devices { all: &self.devices, client: &self.client_device };
         let plan = tensorfleet_planner::plan(
             &graph,
+            &self.placement(&graph, &devices),
             spec,
-            &self.devices,
-            &self.client_device,
+            &devices,
             &self.task.registry,
             &Folding::new(&self.task.registry),
             &self.options.plan,
@@ -277,6 +280,15 @@ impl Session {
         });
         let parts = futures_util::future::try_join_all(registrations).await?;
         Ok(Arc::new(CompiledPlan { parts }))
+    }
+
+    /// Where the nodes of the graph are. When it has grown, state stays where it is.
+    fn placement(&self, graph: &Graph, devices: &Devices<'_>) -> Arc<Placement> {
+        let mut known = lock(&self.placement);
+        if !known.covers(graph) {
+            *known = Arc::new(known.extend(graph, devices, &self.options.plan));
+        }
+        Arc::clone(&known)
     }
 
     fn worker(&self, task: &DeviceName) -> Result<Arc<dyn WorkerClient>> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use tensorfleet_graph::{
     AttrList, AttrMap, AttrValue, Func, FunctionDef, FunctionLibrary, Graph, Node, NodeDef, NodeId,
-    OpLookup, Output, find_def, signature,
+    OpLookup, Output, ValueType, find_def, signature,
 };
 use tensorfleet_tensor::{Context, Error, Result, invalid_argument, not_found};
 
@@ -38,6 +38,33 @@ pub fn instantiate_function(
         .ok_or_else(|| not_found!("Function {} is not defined.", func.name))?;
     instantiate(def, &func.attrs, library, ops)
         .context(|| format!("while instantiating function {}", func.name))
+}
+
+/// Turns nodes whose op is a function into nodes that call it, which have kernels.
+pub(crate) fn spell_out_calls(graph: &mut Graph, ops: &dyn OpLookup) -> Result<()> {
+    for index in 0..graph.len() {
+        let id = NodeId(index as u32);
+        let node = graph.node(id);
+        let Some(own) = &node.signature else { continue };
+        if graph.library().find(&node.op).is_none() {
+            continue;
+        }
+        let op = if own.def.is_stateful { "StatefulPartitionedCall" } else { "PartitionedCall" };
+        let types = |values: &[ValueType]| {
+            AttrValue::List(AttrList::Types(values.iter().map(|value| value.dtype).collect()))
+        };
+        let (notes, bindings): (AttrMap, AttrMap) =
+            AttrMap::clone(&node.attrs).into_iter().partition(|(name, _)| name.starts_with('_'));
+        let func = Func { name: node.op.to_string(), attrs: bindings };
+        let mut attrs = notes;
+        attrs.insert("Tin".to_owned(), types(&own.inputs));
+        attrs.insert("Tout".to_owned(), types(&own.outputs));
+        attrs.insert("f".to_owned(), AttrValue::Func(func));
+        let (attrs, signature) = signature(op, attrs, graph.library(), ops)?;
+        let node = graph.node_mut(id);
+        (node.op, node.attrs, node.signature) = (op.into(), attrs, Some(signature));
+    }
+    Ok(())
 }
 
 /// The functions that the nodes of a graph may call, directly or not.
@@ -109,16 +136,17 @@ fn instantiate(
         .map(|name| body.graph.find(name).ok_or_else(|| unknown_input(name)))
         .collect::<Result<Vec<_>>>()?;
     body.graph.validate()?;
-    without_unused(FunctionBody { graph: body.graph, args, returns, control_returns })
+    without_unused(FunctionBody { graph: body.graph, args, returns, control_returns }, ops)
 }
 
 /// Leaves out nodes that nothing needs.
-fn without_unused(body: FunctionBody) -> Result<FunctionBody> {
+fn without_unused(body: FunctionBody, ops: &dyn OpLookup) -> Result<FunctionBody> {
     let FunctionBody { graph, args, returns, control_returns } = body;
     let effects = graph.iter().filter(|(_, node)| node.is_stateful()).map(|(id, _)| id);
     let kept = prune::ancestors(&graph, effects.chain(control_returns.iter().copied()));
-    let pruned = graph.retain(|id| kept[id.index()]);
+    let mut pruned = graph.retain(|id| kept[id.index()]);
     prune::check_registered(&pruned)?;
+    spell_out_calls(&mut pruned, ops)?;
     let moved = |ids: Vec<NodeId>| -> Vec<NodeId> {
         let find = |id| pruned.find(&graph.node(id).name).expect("arguments and results are kept");
         ids.into_iter().map(find).collect()

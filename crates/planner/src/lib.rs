@@ -1,16 +1,16 @@
 //! Turns a client's graph into one graph for each device that takes part in a step.
 //!
-//! Pure functions: no IO, no clock, no randomness, so equal input gives an equal plan. A step's
-//! graph passes through
+//! Pure functions: no IO, no clock, no randomness, so equal input gives an equal plan.
 //!
-//! 1. `place`, which chooses a device for every node of the *whole* graph, so that a variable
-//!    is in the same place in every step;
-//! 2. `prune`, which keeps what the fetches and targets need and turns feeds and fetches into
+//! `place` chooses a device for every node of the *whole* graph, so that a variable is in the same
+//! place in every step. A step's graph then passes through
+//!
+//! 1. `prune`, which keeps what the fetches and targets need and turns feeds and fetches into
 //!    nodes;
-//! 3. `lower`, which puts the bodies of functions in place of calls, after which the new nodes are
+//! 2. `lower`, which puts the bodies of functions in place of calls, after which the new nodes are
 //!    placed;
-//! 4. `optimise`, which rewrites the graph into a faster one;
-//! 5. `partition`, which cuts the graph along devices and joins the pieces by `_Send` and
+//! 3. `optimise`, which rewrites the graph into a faster one;
+//! 4. `partition`, which cuts the graph along devices and joins the pieces by `_Send` and
 //!    `_Recv`.
 //!
 //! In debug builds the graph is validated after each pass.
@@ -27,13 +27,16 @@ mod redirect;
 #[cfg(test)]
 mod testing;
 
+use std::sync::Arc;
+
 use place::Calls;
 use tensorfleet_framework::{DeviceName, Registry};
-use tensorfleet_graph::{Graph, Node, NodeId};
+use tensorfleet_graph::{Func, FunctionLibrary, Graph, Node, NodeId};
 use tensorfleet_tensor::{Result, Tensor};
 
 pub use function::{FunctionBody, instantiate_function};
 pub use partition::partition;
+pub use place::Placement;
 
 /// A device that can take part in a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +45,14 @@ pub struct Device {
     pub name: DeviceName,
     /// The number that its task drew when it started.
     pub incarnation: u64,
+}
+
+/// The devices of a session.
+#[derive(Clone, Copy, Debug)]
+pub struct Devices<'a> {
+    pub all: &'a [Device],
+    /// The one where feeds and fetches live, and whatever asks for no other.
+    pub client: &'a Device,
 }
 
 /// What one kind of step feeds, fetches and runs.
@@ -110,36 +121,58 @@ pub trait Evaluate {
     fn evaluate(&self, node: &Node, inputs: Vec<Tensor>) -> Option<Vec<Tensor>>;
 }
 
-/// Plans a step. Feeds and fetches live on the device `client`.
+/// Plans a step of a graph whose nodes are placed.
 pub fn plan(
     graph: &Graph,
+    placement: &Placement,
     spec: &StepSpec,
-    devices: &[Device],
-    client: &Device,
+    devices: &Devices<'_>,
     ops: &Registry,
     evaluate: &dyn Evaluate,
     options: &Options,
 ) -> Result<Plan> {
-    let placement = place::place(graph, Calls::Open, devices, client, options);
-    let mut step = prune::prune(graph, spec, client, ops)?;
+    let mut step = prune::prune(graph, spec, devices.client, ops)?;
     validate(&step.graph)?;
     placement.apply(graph, &mut step.graph)?;
     let (mut step, had_calls) = lower::lower(step, ops, options)?;
     if had_calls {
         validate(&step.graph)?;
         let unplaced = step.graph.clone();
-        let placement = place::place(&unplaced, Calls::Final, devices, client, options);
+        let placement = place::place(&unplaced, None, Calls::Final, devices, options);
         placement.apply(&unplaced, &mut step.graph)?;
     }
     let placement = if options.log_device_placement { report(&step.graph) } else { Vec::new() };
     if options.optimize {
         step = optimise::optimise(step, ops, evaluate)?;
     }
-    let partitions = partition(&step.graph, devices, ops)?;
+    let partitions = partition(&step.graph, devices.all, ops)?;
     for partition in &partitions {
         validate(&partition.graph)?;
     }
     Ok(Plan { partitions, placement })
+}
+
+/// The body of a function as a graph that one device runs: calls in it are replaced where possible,
+/// and it is rewritten like the graph of a step.
+pub fn plan_function(
+    func: &Func,
+    library: &Arc<FunctionLibrary>,
+    ops: &Registry,
+    evaluate: &dyn Evaluate,
+    options: &Options,
+) -> Result<Graph> {
+    let FunctionBody { mut graph, control_returns, .. } = instantiate_function(func, library, ops)?;
+    for index in 0..graph.len() {
+        graph.node_mut(NodeId(index as u32)).device = "".into();
+    }
+    let effects = graph.iter().filter(|(_, node)| node.is_stateful()).map(|(id, _)| id);
+    let roots = effects.chain(control_returns).collect();
+    let (mut step, _) = lower::lower(Step { graph, roots }, ops, options)?;
+    validate(&step.graph)?;
+    if options.optimize {
+        step = optimise::optimise(step, ops, evaluate)?;
+    }
+    Ok(step.graph)
 }
 
 /// A graph on its way through the passes.

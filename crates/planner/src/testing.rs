@@ -16,7 +16,7 @@ use tensorfleet_graph::{
 };
 use tensorfleet_tensor::{DType, Result, Tensor};
 
-use crate::{Device, Evaluate, Options, Plan, StepSpec, plan};
+use crate::{Device, Devices, Evaluate, Options, Placement, Plan, StepSpec, plan};
 
 const T: &[&str] = &["T: type = DT_FLOAT"];
 
@@ -302,7 +302,10 @@ pub(crate) fn plan_text(
     let owned = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
     let spec = StepSpec { feeds: owned(feeds), fetches: owned(fetches), targets: owned(targets) };
     let devices = devices();
-    plan(&parse(text, &ops)?, &spec, &devices, &devices[0], &ops, &NoEvaluation, options)
+    let devices = Devices { all: &devices, client: &devices[0] };
+    let graph = parse(text, &ops)?;
+    let placement = Placement::default().extend(&graph, &devices, options);
+    plan(&graph, &placement, &spec, &devices, &ops, &NoEvaluation, options)
 }
 
 /// Reads a graph.
@@ -322,7 +325,8 @@ pub(crate) fn parse(text: &str, ops: &Registry) -> Result<Graph> {
     Graph::from_nodes(nodes, Arc::new(library), ops)
 }
 
-fn parse_node(line: &str) -> NodeDef {
+/// Reads a node.
+pub(crate) fn parse_node(line: &str) -> NodeDef {
     let (name, rest) = line.split_once(" = ").unwrap_or_else(|| panic!("not a node: {line}"));
     let (rest, attrs) = match rest.split_once('{') {
         Some((rest, attrs)) => (rest.trim(), attrs.strip_suffix('}').unwrap()),

@@ -1,4 +1,4 @@
-//! Plain calls: `PartitionedCall`, and nodes whose op is a function.
+//! Plain calls: `PartitionedCall`, which nodes whose op is a function have become.
 
 use std::sync::Arc;
 
@@ -73,14 +73,9 @@ impl Lowering<'_> {
 
 /// The function that a plain call calls.
 fn called(node: &Node) -> Result<Func> {
-    match (&*node.op, node.attrs.get("f")) {
-        ("PartitionedCall" | "StatefulPartitionedCall", Some(AttrValue::Func(func))) => {
-            Ok(func.clone())
-        }
-        ("PartitionedCall" | "StatefulPartitionedCall", _) => {
-            Err(invalid_argument!("no function to call").at_node(&node.name))
-        }
-        _ => Ok(Func { name: node.op.to_string(), attrs: AttrMap::clone(&node.attrs) }),
+    match node.attrs.get("f") {
+        Some(AttrValue::Func(func)) => Ok(func.clone()),
+        _ => Err(invalid_argument!("no function to call").at_node(&node.name)),
     }
 }
 

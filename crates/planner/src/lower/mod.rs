@@ -17,6 +17,7 @@ use tensorfleet_graph::{AttrValue, Graph, Node, NodeId, OpLookup, Output};
 use tensorfleet_tensor::Result;
 
 use crate::edit::NewNode;
+use crate::function;
 use crate::redirect::Redirects;
 use crate::{Options, Step};
 
@@ -31,6 +32,8 @@ pub(crate) fn lower(step: Step, ops: &dyn OpLookup, options: &Options) -> Result
     if calls.is_empty() {
         return Ok((step, false));
     }
+    let mut step = step;
+    function::spell_out_calls(&mut step.graph, ops)?;
     let mut lowering = Lowering::new(step, ops, options);
     lowering.pending.extend(calls.into_iter().rev().map(|id| Pending { id, within: None }));
     while let Some(pending) = lowering.pending.pop() {
@@ -263,23 +266,23 @@ mod tests {
         check(
             text,
             expect![[r#"
-            a = Const
-            fetch_call = PartitionedCall(a)
-            fetch/n = Neg(a)
-            fetch/output_control_node = NoOp(^fetch/g/output_control_node)
-            fetch/g/f = f(fetch/n)
-            fetch/g/output_control_node = NoOp(^fetch/g/f)
-        "#]],
+                a = Const
+                fetch_call = PartitionedCall(a)
+                fetch/n = Neg(a)
+                fetch/output_control_node = NoOp(^fetch/g/output_control_node)
+                fetch/g/f = PartitionedCall(fetch/n)
+                fetch/g/output_control_node = NoOp(^fetch/g/f)
+            "#]],
         );
         let options = Options { inline_functions: false, ..Options::default() };
         check_with(
             text,
             &options,
             expect![[r#"
-            a = Const
-            fetch = f(a)
-            fetch_call = PartitionedCall(a)
-        "#]],
+                a = Const
+                fetch = PartitionedCall(a)
+                fetch_call = PartitionedCall(a)
+            "#]],
         );
     }
 

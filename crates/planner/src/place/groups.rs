@@ -11,7 +11,7 @@ use tensorfleet_framework::DeviceName;
 use tensorfleet_graph::{AttrList, AttrValue, Graph, Node, NodeId};
 use tensorfleet_tensor::{DType, Error, Result, invalid_argument};
 
-use super::Calls;
+use super::{Calls, Placement};
 use crate::lower::is_call;
 
 /// A partition of a graph's nodes into groups.
@@ -83,39 +83,85 @@ impl Groups {
         self.sizes[large.index()] += self.sizes[small.index()];
     }
 
+    /// The error for two makers of state that must be together, and cannot, because an edge from
+    /// the second leads to a node that uses both.
+    fn contradicting_state(
+        &self,
+        graph: &Graph,
+        maker: NodeId,
+        device: &DeviceName,
+        other: &DeviceName,
+    ) -> Option<Error> {
+        let uses_both = |node: &&Node| {
+            let carries = |index: &usize| carries_state(graph, node, *index, self.calls);
+            let mut sources = (0..node.inputs.len()).filter(carries).map(|i| node.inputs[i].node);
+            sources.clone().any(|id| id == maker) && sources.any(|id| id != maker)
+        };
+        let user = graph.nodes().iter().find(uses_both)?;
+        let maker = graph.node(maker);
+        Some(invalid_argument!(
+            "Cannot place the graph because a reference or resource edge connects colocation groups \
+             with incompatible resource devices: {other} vs {device}. The edge src node is \
+             name='{}' (op='{}'), and the dst node is name='{}' (op='{}').",
+            maker.name,
+            maker.op,
+            user.name,
+            user.op
+        ))
+    }
+
     /// What each group asks for, at the index of the node that stands for it.
-    pub(super) fn requests(&mut self, graph: &Graph, allow_soft_placement: bool) -> Vec<Request> {
+    ///
+    /// State that `earlier` steps may have put somewhere asks to stay there.
+    pub(super) fn requests(
+        &mut self,
+        graph: &Graph,
+        earlier: Option<&Placement>,
+        allow_soft_placement: bool,
+    ) -> Vec<Request> {
         let mut patterns = Patterns::default();
         let mut requests: Vec<Request> =
             std::iter::repeat_with(Request::default).take(graph.len()).collect();
         let (makers, users): (Vec<NodeId>, Vec<NodeId>) =
             graph.iter().map(|(id, _)| id).partition(|&id| makes_state(graph, id, self.calls));
-        for id in makers.into_iter().chain(users) {
+        let kept = |&id: &NodeId| earlier.and_then(|earlier| earlier.device(id));
+        let makers = makers.iter().map(|id| (*id, kept(id)));
+        for (id, kept) in makers.chain(users.iter().map(|id| (*id, None))) {
             let node = graph.node(id);
-            if node.device.is_empty() {
+            let device = kept.unwrap_or(&node.device);
+            if device.is_empty() {
                 continue;
             }
             let request = &mut requests[self.find(id).index()];
-            match patterns.parse(&node.device) {
+            match patterns.parse(device) {
                 Err(error) => {
-                    request.failure.get_or_insert_with(|| error.at_node(&node.name));
+                    request.failure.get_or_insert_with(|| malformed(&error, node));
                 }
                 Ok(pattern) => match merge(&request.device, &pattern) {
                     Some(merged) => {
                         request.device = merged;
                         request.asked_by.get_or_insert(id);
                     }
-                    None if uses_state(graph, node, self.calls) || allow_soft_placement => {}
+                    None if uses_state(graph, node, self.calls) => {}
                     None => {
-                        let first = request.asked_by.unwrap_or(id);
-                        let error = conflict(graph.node(first), node, &request.device, &pattern);
-                        request.failure.get_or_insert(error);
+                        let first = graph.node(request.asked_by.unwrap_or(id));
+                        let error = self.contradicting_state(graph, id, &request.device, &pattern);
+                        let error = error.or_else(|| {
+                            let error = || conflict(first, node, &request.device, &pattern);
+                            (!allow_soft_placement).then(error)
+                        });
+                        request.failure = request.failure.take().or(error);
                     }
                 },
             }
         }
         requests
     }
+}
+
+fn malformed(error: &Error, node: &Node) -> Error {
+    let name = &node.name;
+    invalid_argument!("{} in node: {{{{node {name}}}}}\n\t [[{name}]]", error.message())
 }
 
 /// Patterns by their text. Few differ in a graph.
@@ -210,7 +256,7 @@ fn conflict(first: &Node, second: &Node, device: &DeviceName, other: &DeviceName
     };
     invalid_argument!(
         "Cannot colocate nodes {{{{colocation_node {}}}}} and {{{{colocation_node {}}}}}: Cannot \
-         merge devices with incompatible {what}: '{device}' and '{other}'",
+         merge devices with incompatible {what}: '{other}' and '{device}'",
         second.name,
         first.name
     )

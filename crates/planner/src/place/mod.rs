@@ -17,18 +17,37 @@ use tensorfleet_tensor::{Error, Result, invalid_argument};
 pub(crate) use groups::merge;
 
 use crate::lower::is_call;
-use crate::{Device, Options};
+use crate::{Devices, Options};
 use groups::{Groups, Request};
 
 /// The devices of a graph's nodes.
-#[derive(Debug)]
-pub(crate) struct Placement {
+///
+/// It belongs to the whole graph of a session, so that a variable is in the same place in every
+/// step. When the graph grows, [`Placement::extend`] leaves state where it is.
+#[derive(Debug, Default)]
+pub struct Placement {
     devices: Vec<Arc<str>>,
     /// Nodes that fit on no device. They matter only to a step that runs them.
     failures: FxHashMap<NodeId, Error>,
 }
 
 impl Placement {
+    /// Chooses a device for every node of `graph`, whose first nodes may have been placed before.
+    #[must_use]
+    pub fn extend(&self, graph: &Graph, devices: &Devices<'_>, options: &Options) -> Placement {
+        place(graph, Some(self), Calls::Open, devices, options)
+    }
+
+    /// Whether all nodes of `graph` are placed, provided that its first nodes are the ones here.
+    pub fn covers(&self, graph: &Graph) -> bool {
+        graph.len() <= self.devices.len()
+    }
+
+    /// The device of a node, if it has been placed.
+    fn device(&self, id: NodeId) -> Option<&Arc<str>> {
+        self.devices.get(id.index()).filter(|_| !self.failures.contains_key(&id))
+    }
+
     /// Writes devices into the nodes of `part`, which are some nodes of `graph` and new ones.
     pub(crate) fn apply(&self, graph: &Graph, part: &mut Graph) -> Result<()> {
         for index in 0..part.len() {
@@ -55,14 +74,14 @@ pub(crate) enum Calls {
 /// Chooses a device for every node of `graph`.
 pub(crate) fn place(
     graph: &Graph,
+    earlier: Option<&Placement>,
     calls: Calls,
-    devices: &[Device],
-    client: &Device,
+    devices: &Devices<'_>,
     options: &Options,
 ) -> Placement {
-    let candidates = Candidates::new(devices, client);
+    let candidates = Candidates::new(devices);
     let mut groups = Groups::new(graph, calls);
-    let requests = groups.requests(graph, options.allow_soft_placement);
+    let requests = groups.requests(graph, earlier, options.allow_soft_placement);
     let mut failures = FxHashMap::default();
     let mut chosen: Vec<Option<Arc<str>>> = vec![None; graph.len()];
     for (id, node) in graph.iter() {
@@ -143,9 +162,10 @@ struct Candidates {
 }
 
 impl Candidates {
-    fn new(devices: &[Device], client: &Device) -> Candidates {
+    fn new(devices: &Devices<'_>) -> Candidates {
+        let Devices { all, client } = devices;
         let client_text: Arc<str> = client.name.to_string().into();
-        let mut devices: Vec<(DeviceName, Arc<str>)> = devices
+        let mut devices: Vec<(DeviceName, Arc<str>)> = all
             .iter()
             .map(|device| (device.name.clone(), device.name.to_string().into()))
             .collect();
@@ -189,12 +209,13 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
-    use crate::testing::{devices, ops, parse, print_graph};
+    use crate::testing::{devices, ops, parse, parse_node, print_graph};
 
     fn check_with(text: &str, options: &Options, expected: Expect) {
         let (ops, devices) = (ops(), devices());
         let graph = parse(text, &ops).unwrap();
-        let placement = place(&graph, Calls::Open, &devices, &devices[0], options);
+        let devices = Devices { all: &devices, client: &devices[0] };
+        let placement = Placement::default().extend(&graph, &devices, options);
         let mut placed = graph.clone();
         let text = match placement.apply(&graph, &mut placed) {
             Ok(()) => print_graph(&placed),
@@ -274,6 +295,26 @@ mod tests {
     }
 
     #[test]
+    fn state_stays_where_it_is_when_the_graph_grows() {
+        let (ops, devices, options) = (ops(), devices(), Options::default());
+        let devices = Devices { all: &devices, client: &devices[0] };
+        let mut graph = parse("h = VarHandleOp\nr = ReadVariableOp(h)", &ops).unwrap();
+        let placement = Placement::default().extend(&graph, &devices, &options);
+        let more = ["c = Const", "a = AssignVariableOp(h, c) @ps0"].map(parse_node);
+        graph.extend(more.to_vec(), &ops).unwrap();
+        assert!(!placement.covers(&graph));
+        let mut placed = graph.clone();
+        placement.extend(&graph, &devices, &options).apply(&graph, &mut placed).unwrap();
+        expect![[r#"
+            h = VarHandleOp @w0
+            r = ReadVariableOp(h) @w0
+            c = Const @w0
+            a = AssignVariableOp(h, c) @w0
+        "#]]
+        .assert_eq(&print_graph(&placed));
+    }
+
+    #[test]
     fn sources_follow_consumers_and_shapes_follow_inputs() {
         check(
             "a = Const
@@ -330,10 +371,22 @@ mod tests {
             	 [[a]]"#]],
         );
         check(
-            "a = NoOp @job:ps",
+            "a = NoOp @/jobs:ps",
             expect![[r#"
-            INVALID_ARGUMENT: Malformed device specification 'job:ps'
-            	 [[{{node a}}]]"#]],
+                INVALID_ARGUMENT: Malformed device specification '/jobs:ps' in node: {{node a}}
+                	 [[a]]"#]],
+        );
+    }
+
+    #[test]
+    fn state_in_two_places_cannot_be_used_as_one() {
+        check_soft(
+            "g = VarHandleOp @ps0
+             h = VarHandleOp @ps1
+             m = Merge(g, h) {T=resource}",
+            expect![
+                "INVALID_ARGUMENT: Cannot place the graph because a reference or resource edge connects colocation groups with incompatible resource devices: /job:ps/replica:0/task:1/device:CPU:0 vs /job:ps/replica:0/task:0/device:CPU:0. The edge src node is name='h' (op='VarHandleOp'), and the dst node is name='m' (op='Merge')."
+            ],
         );
     }
 
@@ -343,8 +396,8 @@ mod tests {
         check(
             text,
             expect![[r#"
-            INVALID_ARGUMENT: Cannot colocate nodes {{colocation_node b}} and {{colocation_node a}}: Cannot merge devices with incompatible tasks: '/job:ps/replica:0/task:0/device:CPU:0' and '/job:ps/replica:0/task:1/device:CPU:0'
-            	 [[{{node b}}]]"#]],
+                INVALID_ARGUMENT: Cannot colocate nodes {{colocation_node b}} and {{colocation_node a}}: Cannot merge devices with incompatible tasks: '/job:ps/replica:0/task:1/device:CPU:0' and '/job:ps/replica:0/task:0/device:CPU:0'
+                	 [[{{node b}}]]"#]],
         );
         check_soft(
             text,
