@@ -331,3 +331,217 @@ def gru(op, draw):
     for index in range(1, len(shapes)):
         wrong = [[n + 1 for n in shape] if at == index else shape for at, shape in enumerate(shapes)]
         yield Case(op, [draw.array(tf.float32, shape, -1, 1) for shape in wrong])
+
+
+def slid(size, window, stride, dilation, padding, around=(0, 0)):
+    """Returns the positions of a window on a line."""
+    if padding == "SAME":
+        return -(-size // stride)
+    return max(0, (size + sum(around) - (window - 1) * dilation - 1) // stride + 1)
+
+
+def convolution(draw, spatial, *, dilated=False, first=False, groups=1, explicit=False, square=False):
+    """Draws the attributes and shapes of a convolution: of input, filter and output."""
+    size = [draw.integer(5 if dilated else 3, 6) for _ in range(spatial)]
+    window = [draw.integer(1, 3) for _ in range(spatial)]
+    stride = [draw.integer(1, 2) for _ in range(spatial)]
+    if spatial == 3 or square:
+        # Where they differ, oneDNN's volumes are wrong.
+        stride = stride[:1] * spatial
+    dilation = [draw.integer(1, 2) if dilated else 1 for _ in range(spatial)]
+    padding = "EXPLICIT" if explicit else draw.choice(["SAME", "VALID"])
+    around = [(draw.integer(0, 2), draw.integer(0, 2)) if explicit else (0, 0) for _ in range(spatial)]
+    batch, depth, out = draw.integer(1, 2), draw.integer(1, 3), draw.integer(1, 3) * groups
+
+    def laid_out(space, channels, edge=1):
+        return [edge, channels, *space] if first else [edge, *space, channels]
+
+    attrs = {"strides": laid_out(stride, 1), "dilations": laid_out(dilation, 1), "padding": padding}
+    if first:
+        attrs["data_format"] = "NCHW" if spatial == 2 else "NCDHW"
+    if explicit:
+        attrs["explicit_paddings"] = [n for pair in laid_out(around, (0, 0), (0, 0)) for n in pair]
+    result = [slid(*sizes, padding, a) for *sizes, a in zip(size, window, stride, dilation, around)]
+    shapes = laid_out(size, depth * groups, batch), [*window, depth, out], laid_out(result, out, batch)
+    return attrs, *shapes
+
+
+def conv_case(op, draw, dtype, attrs, image, filter, result):
+    """Returns a convolution, or a gradient of one, of whole numbers."""
+    if op.endswith(("BackpropInput", "BackpropInputV2")):
+        inputs = [np.int32(image), whole(draw, dtype, filter), whole(draw, dtype, result)]
+    elif op.endswith(("BackpropFilter", "BackpropFilterV2")):
+        inputs = [whole(draw, dtype, image), np.int32(filter), whole(draw, dtype, result)]
+    else:
+        inputs = [whole(draw, dtype, image), whole(draw, dtype, filter)]
+    return Case(op, inputs, attrs)
+
+
+@generates(
+    "Conv2D", "Conv2DBackpropFilter", "Conv2DBackpropInput", "Conv3D", "Conv3DBackpropFilterV2", "Conv3DBackpropInputV2"
+)
+def conv(op, draw):
+    spatial = 2 if "2D" in op else 3
+    for dtype in draw.types(op, "T"):
+        # Only with oneDNN, which has these types, are these computed.
+        fast = dtype in (tf.float32, tf.bfloat16)
+        for index in range(8):
+            attrs, *shapes = convolution(
+                draw,
+                spatial,
+                dilated=index % 4 == 1 and (fast or op == "Conv2D"),
+                first=index % 4 == 2 and fast,
+                explicit=index % 4 == 3 and spatial == 2,
+            )
+            yield conv_case(op, draw, dtype, attrs, *shapes)
+    if op == "Conv2D":
+        for dtype in [tf.float64, tf.int32]:
+            attrs, *shapes = convolution(draw, 2, groups=2)
+            yield conv_case(op, draw, dtype, attrs, *shapes)
+    yield from bad_convolutions(op, draw, spatial)
+
+
+def bad_convolutions(op, draw, spatial):
+    """Draws what cannot be; not of types for which oneDNN ends the process."""
+    dtype = tf.float64
+    attrs, image, filter, result = convolution(draw, spatial)
+    # The client itself refuses other bad attributes.
+    for wrong in ([1] * (spatial + 1) + [2], [2] + [1] * (spatial + 1)):
+        yield conv_case(op, draw, dtype, attrs | {"strides": wrong}, image, filter, result)
+        yield conv_case(op, draw, dtype, attrs | {"dilations": wrong}, image, filter, result)
+    yield conv_case(op, draw, dtype, attrs, image[1:], filter, result)
+    yield conv_case(op, draw, dtype, attrs, image, filter[1:], result)
+    yield conv_case(op, draw, dtype, attrs, image[:-1] + [image[-1] * 2 + 1], [*filter[:-2], filter[-2] * 2, 1], result)
+    valid = attrs | {"padding": "VALID", "strides": [1] * (spatial + 2)}
+    yield conv_case(op, draw, dtype, valid, [1] + [1] * spatial + [2], [4] * spatial + [2, 2], [1] * (spatial + 1) + [2])
+    yield conv_case(op, draw, dtype, attrs, image, [*filter[:-2], 0, 2], result)
+    if "Backprop" in op:
+        yield conv_case(op, draw, dtype, attrs, image, filter, [result[0] + 1, *result[1:]])
+        yield conv_case(op, draw, dtype, attrs, image, filter, [*result[:-1], result[-1] + 1])
+        yield conv_case(op, draw, dtype, attrs, image, filter, [result[0], result[1] + 1, *result[2:]])
+        if "Input" in op:
+            yield conv_case(op, draw, dtype, attrs, [-1, *image[1:]], filter, result)
+        else:
+            yield conv_case(op, draw, dtype, attrs, image, [-1, *filter[1:]], result)
+    else:
+        yield conv_case(op, draw, dtype, attrs, [0, *image[1:]], filter, result)
+
+
+@generates("DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter", "DepthwiseConv2dNativeBackpropInput")
+def depthwise(op, draw):
+    def case(dtype, attrs, image, filter, result):
+        # The channels of the output are those of the input, each with all of its own filters.
+        axis = 1 if "data_format" in attrs else 3
+        result = [*result[:axis], image[axis] * filter[3], *result[axis + 1 :]]
+        return conv_case(op, draw, dtype, attrs, image, filter, result)
+
+    for dtype in draw.types(op, "T"):
+        for index in range(6):
+            first = index % 3 == 1 and dtype in (tf.float32, tf.bfloat16)
+            attrs, *shapes = convolution(draw, 2, first=first, explicit=index % 3 == 2, square=True)
+            yield case(dtype, attrs, *shapes)
+    # With other types oneDNN ends the process.
+    attrs, image, filter, result = convolution(draw, 2, square=True)
+    bad = [
+        (attrs | {"strides": [1, 1, 2, 1]}, image, filter, result),
+        (attrs | {"strides": [2, 1, 1, 1]}, image, filter, result),
+        (attrs, image[1:], filter, result),
+        (attrs, image, filter[1:], result),
+        (attrs, image, [*filter[:2], filter[2] + 1, filter[3]], result),
+    ]
+    if "Backprop" in op:
+        bad.append((attrs, image, filter, [result[0] + 1, *result[1:]]))
+        bad.append((attrs, image, filter, [result[0], result[1] + 1, *result[2:]]))
+    for attrs, *shapes in bad:
+        yield conv_case(op, draw, tf.float64, attrs, *shapes)
+
+
+# TensorFlow has no kernel of `_FusedDepthwiseConv2dNative` that works outside its own rewriting.
+@generates("_FusedConv2D", "_FusedConv3D", tolerance=APPROXIMATE)
+def fused_conv(op, draw):
+    spatial = 3 if "3D" in op else 2
+    for dtype in [tf.float32, tf.float64] if spatial == 2 else [tf.float32]:
+        for fused in (
+            ["BiasAdd"],
+            ["BiasAdd", "Relu"],
+            ["BiasAdd", "Relu6"],
+            ["BiasAdd", "Elu"],
+            ["BiasAdd", "LeakyRelu"],
+            ["FusedBatchNorm"],
+            ["FusedBatchNorm", "Relu"],
+        ):
+            if fused[0] == "FusedBatchNorm" and op != "_FusedConv2D":
+                continue
+            attrs, image, filter, _ = convolution(draw, spatial)
+            count = 1 if fused[0] == "BiasAdd" else 4
+            args = [draw.array(dtype, filter[-1:], 0.5, 3) for _ in range(count)]
+            attrs |= {"fused_ops": fused, "epsilon": 0.01, "leakyrelu_alpha": 0.3}
+            inputs = [whole(draw, dtype, image), whole(draw, dtype, filter), args]
+            if op == "_FusedConv2D":
+                inputs.append([])
+                attrs["num_args"] = count
+            yield Case(op, inputs, attrs)
+
+
+def label_sequences(draw, lengths, classes):
+    """Draws a sparse tensor of labels, each sequence short enough for its input."""
+    sequences = [draw.integers([draw.integer(1, max(1, n // 2))], 0, classes - 2) for n in lengths]
+    indices = [[b, t] for b, sequence in enumerate(sequences) for t in range(len(sequence))]
+    return np.int64(indices).reshape(-1, 2), np.concatenate(sequences).astype(np.int32)
+
+
+@generates("CTCLoss", tolerance=Tolerance(ulps=64, atol=1e-6, reason="long sums of logarithms"))
+def ctc_loss(op, draw):
+    for dtype in draw.types(op, "T"):
+        for index in range(8):
+            time, batch, classes = draw.integer(3, 6), draw.integer(1, 3), draw.integer(2, 4)
+            lengths = draw.integers([batch], 2, time)
+            labels = label_sequences(draw, lengths, classes)
+            attrs = {
+                "preprocess_collapse_repeated": draw.chance(),
+                "ctc_merge_repeated": draw.chance(),
+                "ignore_longer_outputs_than_inputs": draw.chance(),
+            }
+            yield Case(op, [draw.array(dtype, [time, batch, classes], -3, 3), *labels, lengths], attrs)
+        inputs = draw.array(dtype, [4, 2, 3], -3, 3)
+        indices, values, lengths = np.int64([[0, 0], [1, 0]]), np.int32([0, 1]), np.int32([4, 3])
+        yield Case(op, [inputs[0], indices, values, lengths])
+        yield Case(op, [inputs, indices[0], values, lengths])
+        yield Case(op, [inputs, indices, values[:1], lengths])
+        yield Case(op, [inputs, indices, values, lengths[:1]])
+        yield Case(op, [inputs, indices, values, np.int32([5, 3])])
+        yield Case(op, [inputs, indices, values, np.int32([4, -1])])
+        yield Case(op, [inputs, indices[::-1].copy(), values, lengths])
+        yield Case(op, [inputs, np.int64([[0, 0], [2, 0]]), values, lengths])
+        yield Case(op, [inputs, indices[:1], values[:1], lengths])
+        yield Case(op, [inputs, indices, np.int32([0, -1]), lengths])
+        yield Case(op, [inputs, np.int64([[0, 0], [0, 1], [1, 0]]), np.int32([2, 0, 1]), lengths])
+        long = np.int64([[0, 0], [1, 0], [1, 1]]), np.int32([0, 1, 0]), np.int32([4, 1])
+        yield Case(op, [inputs, *long])
+        yield Case(op, [inputs, *long], {"ignore_longer_outputs_than_inputs": True})
+
+
+@generates("CTCBeamSearchDecoder", "CTCGreedyDecoder", tolerance=SUMMED)
+def ctc_decoder(op, draw):
+    for dtype in draw.types(op, "T"):
+        attrs = {} if op == "CTCGreedyDecoder" else {"beam_width": 4, "top_paths": 1}
+        for _ in range(8):
+            time, batch, classes = draw.integer(1, 5), draw.integer(1, 3), draw.integer(2, 4)
+            lengths = draw.integers([batch], 1, time)
+            own = {"merge_repeated": draw.chance()}
+            if op == "CTCGreedyDecoder":
+                own["blank_index"] = draw.integer(-classes, classes - 1)
+            else:
+                own |= {"beam_width": draw.integer(2, 6), "top_paths": draw.integer(1, 2)}
+            yield Case(op, [draw.array(dtype, [time, batch, classes], -3, 3), lengths], own)
+        inputs = draw.array(dtype, [4, 2, 3], -3, 3)
+        yield Case(op, [inputs[0], np.int32([4, 3])], attrs)
+        yield Case(op, [inputs, np.int32([4])], attrs)
+        yield Case(op, [inputs, np.int32([[4, 3]])], attrs)
+        yield Case(op, [inputs, np.int32([5, 3])], attrs)
+        yield Case(op, [inputs[:, :0], np.int32([])], attrs)
+        if op == "CTCGreedyDecoder":
+            yield Case(op, [inputs, np.int32([4, 3])], {"blank_index": 3})
+        else:
+            yield Case(op, [inputs, np.int32([4, 3])], {"beam_width": 2, "top_paths": 3})
+            yield Case(op, [inputs[:, :, :2], np.int32([1, 1])], {"beam_width": 9, "top_paths": 5})

@@ -3,15 +3,19 @@
 mod activation;
 mod bias_add;
 mod candidate_sampler;
+mod conv;
 mod cross_entropy;
+mod ctc;
 mod data_format;
 mod in_top_k;
 mod l2_loss;
+mod layout;
 mod nth_element;
 mod recurrent;
 mod relu;
 mod softmax;
 mod top_k;
+mod window;
 
 use std::cmp::Ordering;
 
@@ -22,7 +26,13 @@ pub(super) const OPS: &[&[Op]] = &[
     activation::OPS,
     bias_add::OPS,
     candidate_sampler::OPS,
+    conv::CONV2D,
+    conv::CONV3D,
+    conv::DEPTHWISE,
+    conv::FUSED,
     cross_entropy::OPS,
+    ctc::DECODERS,
+    ctc::LOSS,
     data_format::OPS,
     in_top_k::OPS,
     l2_loss::OPS,
