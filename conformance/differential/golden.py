@@ -26,7 +26,7 @@ from conformance.differential import compare, graphs, runner
 from conformance.rig.servers import ROOT
 
 SEED = 1
-CASES_PER_OP = 8
+CASES_PER_OP = 24
 # Larger tensors are for the comparison with a live TensorFlow.
 MOST_ELEMENTS = 64
 
