@@ -72,7 +72,9 @@ def add_n(op, draw):
     for dtype in draw.types(op, "T"):
         for count in (1, 2, 3, 9):
             shape = draw.shape()
-            yield Case(op, [[draw.array(dtype, shape) for _ in range(count)]])
+            half = dtype in (tf.half, tf.bfloat16)
+            tolerance = Tolerance(ulps=32, atol=0.1, reason=HALF.reason) if half else HALF
+            yield Case(op, [[draw.array(dtype, shape) for _ in range(count)]], tolerance=tolerance)
     yield Case(op, [[draw.array(tf.float32, (2,)), draw.array(tf.float32, (3,))]])
 
 
@@ -112,3 +114,29 @@ def lin_space(op, draw):
             for count in (1, 2, 5, 12, 0, -1):
                 yield Case(op, [number(draw.integer(-5, 5)), number(draw.integer(-5, 5)), index(count)])
         yield Case(op, [np.zeros([1], number), number(1), np.int32(3)])
+
+
+@generates("ClipByValue")
+def clip(op, draw):
+    for dtype in draw.types(op, "T"):
+        for shape in draw.shapes():
+            low = draw.array(dtype, draw.choice([(), shape]), 0, 4)
+            high = draw.array(dtype, draw.choice([(), shape]), 3, 9)
+            special = dtype.is_floating
+            yield Case(op, [draw.array(dtype, shape, special=special), low, high])
+    x = draw.array(tf.float32, (2, 3))
+    yield Case(op, [x, x[:1], x])
+    yield Case(op, [x, np.float32(0), x[0]])
+
+
+@generates("Cross", tolerance=HALF)
+def cross(op, draw):
+    for dtype in draw.types(op, "T"):
+        # Differences of products lose digits of half precision.
+        for shape in ((3,), (0, 3), (2, 3), (2, 4, 3)):
+            a, b = (draw.array(tf.int32, shape, 0, 5).astype(dtype.as_numpy_dtype) for _ in "ab")
+            yield Case(op, [a, b])
+    x = draw.array(tf.float32, (2, 3))
+    yield Case(op, [x, x[0]])
+    yield Case(op, [x[:, :2], x[:, :2]])
+    yield Case(op, [x[0, 0], x[0, 0]])

@@ -103,3 +103,25 @@ def composition(op, draw):
 
 def _complex(dtype):
     return COMPLEX if dtype.is_complex else None
+
+
+@generates(
+    "BesselI0", "BesselI0e", "BesselI1", "BesselI1e", "BesselJ0", "BesselJ1", "BesselK0", "BesselK0e",
+    "BesselK1", "BesselK1e", "BesselY0", "BesselY1", "Dawsn", "Digamma", "Erfinv", "Expint",
+    "FresnelCos", "FresnelSin", "Lgamma", "Ndtri", "Spence",
+    tolerance=Tolerance(ulps=64, atol=1e-6, reason="single precision is computed in double here"),
+)
+def special(op, draw):
+    low, high = {"Erfinv": (-1, 1), "Ndtri": (0, 1), "Spence": (0, 20), "Expint": (0, 20)}.get(op, (-9, 9))
+    low = 0.01 if op[:7] in ("BesselK", "BesselY") else low
+    for dtype in draw.types(op, "T"):
+        double = Tolerance(ulps=256, atol=1e-13, reason="other approximations")
+        tolerance = double if dtype == tf.float64 else None
+        for shape in draw.shapes():
+            yield Case(op, [draw.array(dtype, shape, low, high)], tolerance=tolerance)
+        far = {"Erfinv": 1, "Ndtri": 1, "Expint": 60}.get(op, 80)
+        yield Case(op, [draw.array(dtype, (16,), max(low, 0), far)], tolerance=tolerance)
+        # At zero TensorFlow's single-precision Y_1 is not a number, unlike its double.
+        zero = 1.5 if op == "BesselY1" else 0.0
+        special = [zero, 1.0, 2.0, 0.5, 3.0, np.nan, 10.0 if far > 1 else 0.25]
+        yield Case(op, [np.array(special, dtype.as_numpy_dtype)], tolerance=tolerance)

@@ -3,15 +3,23 @@
 mod add_n;
 mod arg;
 mod binary;
+mod bincount;
 mod broadcast_args;
+mod bucketize;
 mod cast;
 mod check_numerics;
+mod clip;
+mod cross;
 mod dtypes;
+mod einsum;
+mod histogram;
 mod matmul;
 mod norm;
 mod range;
 mod reduce;
+mod scan;
 mod select;
+mod special;
 mod unary;
 
 use tensorfleet_framework::Op;
@@ -28,16 +36,26 @@ pub(super) const OPS: &[&[Op]] = &[
     binary::division::OPS,
     binary::gradients::OPS,
     binary::logical::OPS,
+    bincount::OPS,
     broadcast_args::OPS,
+    bucketize::OPS,
     cast::OPS,
     check_numerics::OPS,
+    clip::OPS,
+    cross::OPS,
+    einsum::OPS,
+    histogram::OPS,
     matmul::batch::OPS,
     matmul::fused::OPS,
     matmul::plain::OPS,
     matmul::sparse::OPS,
     range::OPS,
     reduce::OPS,
+    scan::OPS,
     select::OPS,
+    special::BINARY,
+    special::OPS,
+    special::UNARY,
     unary::composition::OPS,
     unary::elementary::OPS,
     unary::parts::OPS,

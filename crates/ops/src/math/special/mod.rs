@@ -1,0 +1,275 @@
+//! Special functions.
+//!
+//! All are computed in double precision, one element at a time, and rounded; so one implementation
+//! serves every type.
+
+mod bessel;
+mod gamma;
+mod incomplete;
+mod integrals;
+mod inverse;
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use half::f16;
+use num_traits::AsPrimitive;
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_kernels::Parallel;
+use tensorfleet_kernels::elementwise::zip3;
+use tensorfleet_tensor::{Error, Result, Shape, Tensor, dispatch, internal, invalid_argument};
+
+use super::dtypes::{OLD_REALS, T_REAL, WIDE_REALS};
+use super::unary::map;
+use crate::broadcast::{rows_of, zip_rows_reusing};
+
+const T_WIDE: &str = "T: {float, double}";
+
+macro_rules! unary {
+    ($($name:ident: $types:expr, $function:expr;)+) => {
+        pub(super) const UNARY: &[Op] = &[$(Op {
+            name: stringify!($name),
+            inputs: &["x: T"],
+            outputs: &["y: T"],
+            attrs: &[T_REAL],
+            kernels: &[cpu::<Unary<$name>>().types("T", $types)],
+            ..Op::DEFAULT
+        },)+];
+
+        $(
+            #[derive(Debug)]
+            struct $name;
+
+            impl Function for $name {
+                fn value(x: f64) -> f64 {
+                    $function(x)
+                }
+            }
+        )+
+    };
+}
+
+unary! {
+    BesselI0: OLD_REALS, bessel::i0;
+    BesselI0e: OLD_REALS, bessel::i0e;
+    BesselI1: OLD_REALS, bessel::i1;
+    BesselI1e: OLD_REALS, bessel::i1e;
+    BesselJ0: OLD_REALS, bessel::j0;
+    BesselJ1: OLD_REALS, bessel::j1;
+    BesselK0: OLD_REALS, bessel::k0;
+    BesselK0e: OLD_REALS, bessel::k0e;
+    BesselK1: OLD_REALS, bessel::k1;
+    BesselK1e: OLD_REALS, bessel::k1e;
+    BesselY0: OLD_REALS, bessel::y0;
+    BesselY1: OLD_REALS, bessel::y1;
+    Dawsn: WIDE_REALS, integrals::dawsn;
+    Digamma: OLD_REALS, gamma::digamma;
+    Erfinv: WIDE_REALS, inverse::erfinv;
+    Expint: WIDE_REALS, integrals::expint;
+    FresnelCos: WIDE_REALS, integrals::fresnel_cos;
+    FresnelSin: WIDE_REALS, integrals::fresnel_sin;
+    Lgamma: OLD_REALS, gamma::lgamma;
+    Ndtri: WIDE_REALS, inverse::ndtri;
+    Spence: WIDE_REALS, integrals::spence;
+}
+
+macro_rules! binary {
+    ($($name:ident($x:literal, $y:literal): $attr:expr, $function:expr;)+) => {
+        pub(super) const BINARY: &[Op] = &[$(Op {
+            name: stringify!($name),
+            inputs: &[$x, $y],
+            outputs: &["z: T"],
+            attrs: &[$attr],
+            kernels: &[cpu::<Binary<$name>>().types("T", WIDE_REALS)],
+            ..Op::DEFAULT
+        },)+];
+
+        $(
+            #[derive(Debug)]
+            struct $name;
+
+            impl Function2 for $name {
+                fn value(x: f64, y: f64) -> f64 {
+                    $function(x, y)
+                }
+            }
+        )+
+    };
+}
+
+binary! {
+    Igamma("a: T", "x: T"): T_REAL, incomplete::igamma;
+    IgammaGradA("a: T", "x: T"): T_WIDE, incomplete::igamma_grad_a;
+    Igammac("a: T", "x: T"): T_REAL, incomplete::igammac;
+    Polygamma("a: T", "x: T"): T_WIDE, gamma::polygamma;
+    Zeta("x: T", "q: T"): T_WIDE, gamma::zeta;
+}
+
+pub(super) const OPS: &[Op] = &[
+    Op {
+        name: "Betainc",
+        inputs: &["a: T", "b: T", "x: T"],
+        outputs: &["z: T"],
+        attrs: &[T_WIDE],
+        kernels: &[cpu::<Betainc>().types("T", WIDE_REALS)],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "NextAfter",
+        inputs: &["x1: T", "x2: T"],
+        outputs: &["output: T"],
+        attrs: &["T: {double, float} = DT_FLOAT"],
+        kernels: &[cpu::<NextAfter>().types("T", WIDE_REALS)],
+        ..Op::DEFAULT
+    },
+];
+
+/// A function of one number.
+trait Function: fmt::Debug + Send + Sync + 'static {
+    fn value(x: f64) -> f64;
+}
+
+#[derive(Debug)]
+struct Unary<F>(PhantomData<F>);
+
+impl<F: Function> Kernel for Unary<F> {
+    fn new(_: &Attrs<'_>) -> Result<Self> {
+        Ok(Unary(PhantomData))
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let par = Parallel::new(ctx.parallelism());
+        let x = ctx.take_input(0)?;
+        let y = dispatch!(
+            x.dtype(),
+            [f32, f64],
+            T => map(par, x, |x: T| F::value(x.as_()) as T)?,
+            else => map(par, x, |x: f16| f16::from_f64(F::value(x.into())))?
+        );
+        ctx.set_output(0, y);
+        Ok(())
+    }
+}
+
+/// A function of two numbers.
+trait Function2: fmt::Debug + Send + Sync + 'static {
+    fn value(x: f64, y: f64) -> f64;
+}
+
+#[derive(Debug)]
+struct Binary<F>(PhantomData<F>);
+
+impl<F: Function2> Kernel for Binary<F> {
+    fn new(_: &Attrs<'_>) -> Result<Self> {
+        Ok(Binary(PhantomData))
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let par = Parallel::new(ctx.parallelism());
+        let (x, y) = (ctx.take_input(0)?, ctx.take_input(1)?);
+        let z = dispatch!(
+            x.dtype(),
+            [f32, f64],
+            T => {
+                let rows = rows_of(|x: T, y: T| F::value(x.as_(), y.as_()) as T);
+                zip_rows_reusing(par, x, y, &rows)?
+            },
+            else => return Err(unsupported(&x))
+        );
+        ctx.set_output(0, z);
+        Ok(())
+    }
+}
+
+/// The registry lets no other types reach a kernel.
+fn unsupported(x: &Tensor) -> Error {
+    internal!("a special function was given a {} tensor", x.dtype())
+}
+
+/// The next number after the first towards the second.
+#[derive(Debug)]
+struct NextAfter;
+
+impl Kernel for NextAfter {
+    fn new(_: &Attrs<'_>) -> Result<Self> {
+        Ok(Self)
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let par = Parallel::new(ctx.parallelism());
+        let (x, y) = (ctx.take_input(0)?, ctx.take_input(1)?);
+        let z = dispatch!(
+            x.dtype(),
+            [f32, f64],
+            T => {
+                let rows = rows_of(|from: T, to: T| {
+                    if from < to {
+                        from.next_up()
+                    } else if from > to {
+                        from.next_down()
+                    } else if from.is_nan() {
+                        from
+                    } else {
+                        to
+                    }
+                });
+                zip_rows_reusing(par, x, y, &rows)?
+            },
+            else => return Err(unsupported(&x))
+        );
+        ctx.set_output(0, z);
+        Ok(())
+    }
+}
+
+/// Operands have one shape, except that any may be a scalar.
+#[derive(Debug)]
+struct Betainc;
+
+impl Kernel for Betainc {
+    fn new(_: &Attrs<'_>) -> Result<Self> {
+        Ok(Self)
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let par = Parallel::new(ctx.parallelism());
+        let inputs = [("a", ctx.input(0)?), ("b", ctx.input(1)?), ("x", ctx.input(2)?)];
+        let mut shape: Option<(&str, &Shape)> = None;
+        for (name, input) in inputs {
+            if input.shape().is_scalar() {
+                continue;
+            }
+            match shape {
+                Some((other, shape)) if shape != input.shape() => {
+                    return Err(invalid_argument!(
+                        "Shapes of {other} and {name} are inconsistent: {shape} vs. {}",
+                        input.shape()
+                    ));
+                }
+                Some(_) => {}
+                None => shape = Some((name, input.shape())),
+            }
+        }
+        let shape = shape.map_or(Shape::SCALAR, |(_, shape)| shape.clone());
+        let len = shape.num_elements();
+        let z = dispatch!(
+            inputs[0].1.dtype(),
+            [f32, f64],
+            T => {
+                let stretched = |input: &Tensor| -> Result<Vec<T>> {
+                    let values = input.values::<T>()?;
+                    Ok(if values.len() == 1 { vec![values[0]; len] } else { values.to_vec() })
+                };
+                let [a, b, x] = [stretched(inputs[0].1)?, stretched(inputs[1].1)?, stretched(inputs[2].1)?];
+                Tensor::build(shape, |out: &mut [T]| {
+                    zip3(par, (&a[..], &b[..], &x[..]), out, |a: T, b: T, x: T| {
+                        incomplete::betainc(a.as_(), b.as_(), x.as_()) as T
+                    });
+                })?
+            },
+            else => return Err(unsupported(inputs[0].1))
+        );
+        ctx.set_output(0, z);
+        Ok(())
+    }
+}
