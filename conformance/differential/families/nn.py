@@ -545,3 +545,30 @@ def ctc_decoder(op, draw):
         else:
             yield Case(op, [inputs, np.int32([4, 3])], {"beam_width": 2, "top_paths": 3})
             yield Case(op, [inputs[:, :, :2], np.int32([1, 1])], {"beam_width": 9, "top_paths": 5})
+
+
+@generates("AvgPool", "AvgPoolGrad", "MaxPool", "MaxPoolGrad")
+def pool(op, draw):
+    for dtype in draw.types(op, "T"):
+        if op == "MaxPoolGrad" and not dtype.is_floating:
+            continue
+        for _ in range(4):
+            size, window = [[draw.integer(3, 5), draw.integer(3, 5)], [draw.choice([1, 2]), draw.choice([2, 4])]]
+            stride, padding = [draw.integer(1, 2), draw.integer(1, 2)], draw.choice(["SAME", "VALID"])
+            image = [draw.integer(1, 2), *size, draw.integer(1, 3)]
+            result = [slid(*sizes, 1, padding) for sizes in zip(size, window, stride)]
+            if 0 in result:
+                continue
+            result = [image[0], *result, image[3]]
+            attrs = {"ksize": [1, *window, 1], "strides": [1, *stride, 1], "padding": padding}
+            if op == "AvgPoolGrad":
+                yield Case(op, [np.int32(image), draw.array(dtype, result)], attrs, tolerance=SUMMED)
+            elif op == "MaxPoolGrad":
+                # The output itself is not looked at by all of TensorFlow's kernels, only its shape.
+                x = draw.permutation(int(np.prod(image)))
+                x = np.reshape(x, image).astype(dtype.as_numpy_dtype)
+                y = tf.nn.max_pool2d(tf.cast(x, tf.float32), attrs["ksize"], attrs["strides"], padding)
+                y = y.numpy().astype(dtype.as_numpy_dtype)
+                yield Case(op, [x, y, whole(draw, dtype, result)], attrs)
+            else:
+                yield Case(op, [draw.array(dtype, image)], attrs, tolerance=SUMMED)

@@ -11,6 +11,7 @@ mod in_top_k;
 mod l2_loss;
 mod layout;
 mod nth_element;
+mod pool;
 mod recurrent;
 mod relu;
 mod softmax;
@@ -37,6 +38,7 @@ pub(super) const OPS: &[&[Op]] = &[
     in_top_k::OPS,
     l2_loss::OPS,
     nth_element::OPS,
+    pool::OPS,
     recurrent::GRU,
     recurrent::LSTM,
     relu::OPS,
