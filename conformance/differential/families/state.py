@@ -144,6 +144,30 @@ def _places(draw, params, batch, depth):
     return np.stack(columns, axis=-1).astype(draw.choice([np.int32, np.int64]))
 
 
+@generates("ResourceGather")
+def gather(op, draw):
+    for dtype in draw.types(op, "dtype"):
+        for params, indices, batch_dims in (
+            ((5,), (3,), 0),
+            ((4, 3), (2, 2), 0),
+            ((3, 2, 2), (), 0),
+            ((2, 3, 4), (2, 5), 1),
+            ((2, 2, 3, 2), (2, 2), 2),
+            ((4, 0), (2,), 0),
+            ((4, 2), (0,), 0),
+        ):
+            limit = params[batch_dims]
+            indices = draw.integers(indices, 0, limit - 1, draw.choice([tf.int32, tf.int64]))
+            attrs = {"dtype": dtype, "batch_dims": batch_dims}
+            yield Case(op, [draw.array(dtype, params), indices], attrs)
+    params = draw.array(tf.float32, (4, 3))
+    for bad in ([0, 4], [-1], [[1], [9]]):
+        yield Case(op, [params, np.array(bad, np.int32)], {"dtype": tf.float32})
+    yield Case(op, [draw.array(tf.float32, ()), np.array([0], np.int32)], {"dtype": tf.float32})
+    wrong = {"dtype": tf.float32, "batch_dims": 3}
+    yield Case(op, [params, np.zeros([4, 3, 1], np.int32)], wrong)
+
+
 @generates("TemporaryVariable")
 def temporary_variable(op, draw):
     def build(first, second):

@@ -81,7 +81,13 @@ fn axis(params: &Tensor, axis: &Tensor) -> Result<usize> {
     })
 }
 
-fn batch_dims(batch_dims: i64, params: &Tensor, indices: &Tensor, axis: usize) -> Result<usize> {
+/// Checks the number of leading axes that are in common; a negative one counts from the end.
+pub(crate) fn batch_dims(
+    batch_dims: i64,
+    params: &Tensor,
+    indices: &Tensor,
+    axis: usize,
+) -> Result<usize> {
     if batch_dims == 0 {
         return Ok(0);
     }
@@ -114,7 +120,8 @@ fn batch_dims(batch_dims: i64, params: &Tensor, indices: &Tensor, axis: usize) -
     Ok(batch_dims)
 }
 
-fn gather(
+/// Picks slices of `params` along `axis`, other ones for each index of the first `batch_dims` axes.
+pub(crate) fn gather(
     params: &Tensor,
     indices: &Tensor,
     axis: usize,

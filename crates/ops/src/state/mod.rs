@@ -3,6 +3,7 @@
 mod assign;
 pub(crate) mod combine;
 mod count_up_to;
+mod gather;
 mod mutex;
 mod number;
 mod ref_variable;
@@ -20,6 +21,7 @@ pub(crate) use number::T;
 pub(super) const OPS: &[&[Op]] = &[
     assign::OPS,
     count_up_to::OPS,
+    gather::OPS,
     mutex::OPS,
     ref_variable::OPS,
     resource_variable::OPS,
