@@ -168,6 +168,21 @@ def gather(op, draw):
     yield Case(op, [params, np.zeros([4, 3, 1], np.int32)], wrong)
 
 
+@generates("ResourceGatherNd")
+def gather_nd(op, draw):
+    for dtype in draw.types(op, "dtype"):
+        attrs = {"dtype": dtype}
+        for params, batch, depth in (((5,), (3,), 1), ((4, 3), (2, 2), 2), ((3, 2, 2), (4,), 2)):
+            indices = _places(draw, params, batch, depth)
+            yield Case(op, [draw.array(dtype, params), indices], attrs)
+    attrs = {"dtype": tf.float32}
+    params = draw.array(tf.float32, (4, 3))
+    for indices in ([[0, 3]], [[-1, 0]], [[0, 0, 0]], 0, [3], np.zeros([2, 0]), np.zeros([0, 2])):
+        yield Case(op, [params, np.array(indices, np.int32)], attrs)
+    for shape in ((), (0, 3)):
+        yield Case(op, [draw.array(tf.float32, shape), np.zeros([1, 1], np.int32)], attrs)
+
+
 @generates("TemporaryVariable")
 def temporary_variable(op, draw):
     def build(first, second):

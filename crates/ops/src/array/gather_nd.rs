@@ -29,43 +29,7 @@ impl Kernel for GatherNd {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let (params, indices) = (ctx.input(0)?, ctx.input(1)?);
-        if params.rank() == 0 {
-            return Err(invalid_argument!("params must be at least a vector"));
-        }
-        let Some(&depth) = indices.dims().last() else {
-            return Err(invalid_argument!("indices must be at least a vector"));
-        };
-        if depth > params.rank() {
-            return Err(invalid_argument!(
-                "index innermost dimension length must be <= params rank; saw: {depth} vs. {}",
-                params.rank()
-            ));
-        }
-        let (indexed, row_dims) = params.dims().split_at(depth);
-        let mut dims = dims_of(indices);
-        dims.pop();
-        let count: usize = dims.iter().product();
-        if count > 0 && params.num_elements() == 0 {
-            return Err(invalid_argument!(
-                "Requested more than 0 entries, but params is empty.  Params shape: {}",
-                params.shape()
-            ));
-        }
-        dims.extend_from_slice(row_dims);
-        let shape = shape_of(&dims)?;
-        let output = if shape.num_elements() == 0 {
-            Tensor::zeros(params.dtype(), shape)?
-        } else {
-            let rows = rows(indices, depth, indexed, self.bad_indices).map_err(|message| {
-                let (shape, node) = (params.shape(), ctx.node_name());
-                invalid_argument!(
-                    "{message} does not index into param shape {shape}, node name: {node}"
-                )
-            })?;
-            let pick = |k: usize| rows[k].map_or(Row::Zero, |row| Row::Of { source: 0, row });
-            take(&[params], shape, row_dims.iter().product(), parallel(ctx), pick)?
-        };
+        let output = gather_nd(ctx, ctx.input(0)?, ctx.input(1)?, self.bad_indices)?;
         ctx.set_output(0, output);
         Ok(())
     }
@@ -77,6 +41,48 @@ impl Kernel for GatherNd {
             _ => 0,
         }
     }
+}
+
+/// Picks the parts of `params` that the rows of `indices` name.
+pub(crate) fn gather_nd(
+    ctx: &KernelContext<'_>,
+    params: &Tensor,
+    indices: &Tensor,
+    bad_indices: BadIndices,
+) -> Result<Tensor> {
+    if params.rank() == 0 {
+        return Err(invalid_argument!("params must be at least a vector"));
+    }
+    let Some(&depth) = indices.dims().last() else {
+        return Err(invalid_argument!("indices must be at least a vector"));
+    };
+    if depth > params.rank() {
+        return Err(invalid_argument!(
+            "index innermost dimension length must be <= params rank; saw: {depth} vs. {}",
+            params.rank()
+        ));
+    }
+    let (indexed, row_dims) = params.dims().split_at(depth);
+    let mut dims = dims_of(indices);
+    dims.pop();
+    let count: usize = dims.iter().product();
+    if count > 0 && params.num_elements() == 0 {
+        return Err(invalid_argument!(
+            "Requested more than 0 entries, but params is empty.  Params shape: {}",
+            params.shape()
+        ));
+    }
+    dims.extend_from_slice(row_dims);
+    let shape = shape_of(&dims)?;
+    if shape.num_elements() == 0 {
+        return Tensor::zeros(params.dtype(), shape);
+    }
+    let rows = rows(indices, depth, indexed, bad_indices).map_err(|message| {
+        let (shape, node) = (params.shape(), ctx.node_name());
+        invalid_argument!("{message} does not index into param shape {shape}, node name: {node}")
+    })?;
+    let pick = |k: usize| rows[k].map_or(Row::Zero, |row| Row::Of { source: 0, row });
+    take(&[params], shape, row_dims.iter().product(), parallel(ctx), pick)
 }
 
 /// The number of the part that each tuple of `depth` indices names, of a tensor whose first

@@ -1,6 +1,6 @@
 //! Ops that look at the shape of tensors and move their elements.
 
-mod arguments;
+pub(crate) mod arguments;
 mod band_part;
 mod concat;
 mod copy;

@@ -7,7 +7,9 @@ use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, Variable, c
 use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{DType, Result, Tensor, invalid_argument};
 
+use super::scatter_nd::BadIndices;
 use crate::array::gather::{batch_dims, gather};
+use crate::array::gather_nd::gather_nd;
 
 const GATHERED: &[DType] = &[
     DType::Float,
@@ -33,20 +35,52 @@ const GATHERED: &[DType] = &[
     DType::UInt64,
 ];
 
-pub(super) const OPS: &[Op] = &[Op {
-    name: "ResourceGather",
-    inputs: &["resource: resource", "indices: Tindices"],
-    outputs: &["output: dtype"],
-    attrs: &[
-        "batch_dims: int = 0",
-        "validate_indices: bool = true",
-        "dtype: type",
-        "Tindices: {int32, int64}",
-    ],
-    stateful: true,
-    kernels: &[cpu::<ResourceGather>().types("dtype", GATHERED)],
-    ..Op::DEFAULT
-}];
+const GATHERED_ND: &[DType] = &[
+    DType::Float,
+    DType::Double,
+    DType::Int32,
+    DType::UInt8,
+    DType::Int16,
+    DType::Int8,
+    DType::String,
+    DType::Complex64,
+    DType::Int64,
+    DType::Bool,
+    DType::BFloat16,
+    DType::UInt16,
+    DType::Complex128,
+    DType::Half,
+    DType::Resource,
+    DType::Variant,
+    DType::UInt32,
+    DType::UInt64,
+];
+
+pub(super) const OPS: &[Op] = &[
+    Op {
+        name: "ResourceGather",
+        inputs: &["resource: resource", "indices: Tindices"],
+        outputs: &["output: dtype"],
+        attrs: &[
+            "batch_dims: int = 0",
+            "validate_indices: bool = true",
+            "dtype: type",
+            "Tindices: {int32, int64}",
+        ],
+        stateful: true,
+        kernels: &[cpu::<ResourceGather>().types("dtype", GATHERED)],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "ResourceGatherNd",
+        inputs: &["resource: resource", "indices: Tindices"],
+        outputs: &["output: dtype"],
+        attrs: &["dtype: type", "Tindices: {int32, int64}"],
+        stateful: true,
+        kernels: &[cpu::<ResourceGatherNd>().types("dtype", GATHERED_ND)],
+        ..Op::DEFAULT
+    },
+];
 
 /// Looks at the variable that input 0 is a handle of.
 fn look<R>(
@@ -104,6 +138,25 @@ impl Kernel for ResourceGather {
             [_, Value::Tensor(indices)] => indices.num_elements() as u64 * 32,
             _ => 0,
         }
+    }
+}
+
+#[derive(Debug)]
+struct ResourceGatherNd {
+    dtype: DType,
+}
+
+impl Kernel for ResourceGatherNd {
+    fn new(attrs: &Attrs<'_>) -> Result<ResourceGatherNd> {
+        Ok(ResourceGatherNd { dtype: attrs.dtype("dtype")? })
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let indices = ctx.input(1)?;
+        let parts =
+            look(ctx, self.dtype, |params| gather_nd(ctx, params, indices, BadIndices::Fail))?;
+        ctx.set_output(0, parts);
+        Ok(())
     }
 }
 

@@ -36,14 +36,3 @@ fn variable_at(ctx: &KernelContext<'_>, index: usize) -> Result<Arc<Variable>> {
         Value::Tensor(_) => ctx.resource(index),
     }
 }
-
-/// Where element `at` of a tensor is, as `[1,2]`; nothing for a scalar.
-fn coordinates(mut at: usize, dims: &[usize]) -> String {
-    let mut parts = Vec::with_capacity(dims.len());
-    for &dim in dims.iter().rev() {
-        parts.push((at % dim).to_string());
-        at /= dim;
-    }
-    parts.reverse();
-    if parts.is_empty() { String::new() } else { format!("[{}]", parts.join(",")) }
-}

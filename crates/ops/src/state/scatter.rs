@@ -7,6 +7,7 @@ use tensorfleet_tensor::{DType, Result, Tensor, invalid_argument};
 
 use super::combine::{Combine, combine_rows};
 use super::number::{self, NUMBERS, REAL_NUMBERS};
+use crate::array::arguments::coordinates;
 
 const TINDICES: &str = "Tindices: {int32, int64}";
 const NUMBER_DTYPE: &str = "dtype: {float, double, int32, uint8, int16, int8, complex64, int64, \
@@ -176,7 +177,7 @@ fn rows(count: usize, indices: &Tensor) -> Result<Vec<Option<usize>>> {
         Ok(row) if row < count => Ok(Some(row)),
         _ => Err(invalid_argument!(
             "indices{} = {index} is not in [0, {count})",
-            super::coordinates(at, indices.dims())
+            coordinates(at, indices.dims())
         )),
     };
     indices.to_i64_vec()?.into_iter().enumerate().map(row).collect()

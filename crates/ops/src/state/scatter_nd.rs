@@ -7,6 +7,7 @@ use tensorfleet_tensor::{DType, Result, Tensor, invalid_argument};
 
 use super::combine::{Combine, combine_rows};
 use super::number::{self, NUMBERS, NUMBERS_AND_BOOL, REAL_NUMBERS};
+use crate::array::arguments::coordinates;
 
 const TINDICES: &str = "Tindices: {int32, int64}";
 const POLICY: &str = "bad_indices_policy: string = ''";
@@ -187,14 +188,14 @@ fn rows(
     indices: &Tensor,
     bad_indices: BadIndices,
 ) -> Result<Vec<Option<usize>>> {
-    let coordinates = indices.to_i64_vec()?;
+    let places = indices.to_i64_vec()?;
     let row = |place: &[i64]| {
         place.iter().zip(outer).try_fold(0, |row, (&coordinate, &size)| {
             let coordinate = usize::try_from(coordinate).ok().filter(|&c| c < size)?;
             Some(row * size + coordinate)
         })
     };
-    coordinates
+    places
         .chunks_exact(outer.len().max(1))
         .enumerate()
         .map(|(at, place)| match row(place) {
@@ -203,7 +204,7 @@ fn rows(
                 let place: Vec<String> = place.iter().map(i64::to_string).collect();
                 Err(invalid_argument!(
                     "indices{} = [{}] does not index into shape {}",
-                    super::coordinates(at, batch),
+                    coordinates(at, batch),
                     place.join(", "),
                     target.shape()
                 ))
