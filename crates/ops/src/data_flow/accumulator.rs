@@ -1,0 +1,302 @@
+//! Accumulators: gradients of several workers, added up until enough are there.
+//!
+//! A gradient computed for an older global step than the accumulator's is stale and dropped. Taking
+//! the sum begins the next step. Those who wait for it stand in line, as at a queue.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use futures_channel::oneshot;
+use tensorfleet_framework::Resource;
+use tensorfleet_tensor::{DType, PartialShape, Result, Shape, Tensor, internal, invalid_argument};
+
+use super::join::{row, stack, without_first};
+use crate::sparse::number::{add_tensors, divide_tensor};
+
+/// What an accumulator was made for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Signature {
+    pub(super) sparse: bool,
+    pub(super) dtype: DType,
+    pub(super) shape: PartialShape,
+    /// Whether the sum is divided by the number of gradients.
+    pub(super) mean: bool,
+}
+
+/// Some rows of a gradient.
+#[derive(Clone, Debug)]
+pub(super) struct Rows {
+    pub(super) indices: Vec<i64>,
+    pub(super) values: Tensor,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Gradient {
+    Dense(Tensor),
+    Sparse(Rows),
+}
+
+#[derive(Debug)]
+pub(super) struct Accumulator {
+    pub(super) name: String,
+    pub(super) signature: Signature,
+    state: Mutex<State>,
+}
+
+impl Resource for Accumulator {
+    const TYPE_NAME: &'static str = "N10tensorflow26ConditionalAccumulatorBaseE";
+}
+
+#[derive(Debug, Default)]
+struct State {
+    global_step: i64,
+    count: usize,
+    sum: Option<Sum>,
+    waiters: VecDeque<Waiting>,
+    next_id: u64,
+}
+
+#[derive(Debug)]
+enum Sum {
+    Dense(Tensor),
+    /// Each row with the number of gradients that have it.
+    Sparse {
+        rows: BTreeMap<i64, (Tensor, usize)>,
+        row_shape: Shape,
+    },
+}
+
+#[derive(Debug)]
+struct Waiting {
+    id: u64,
+    required: usize,
+    done: oneshot::Sender<Result<Gradient>>,
+}
+
+impl Accumulator {
+    pub(super) fn new(name: &str, signature: Signature) -> Accumulator {
+        Accumulator { name: name.to_owned(), signature, state: Mutex::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.lock().count
+    }
+
+    pub(super) fn set_global_step(&self, step: i64) {
+        self.lock().global_step = step;
+    }
+
+    /// Adds a gradient that was computed for global step `local_step`.
+    pub(super) fn apply(&self, local_step: i64, gradient: Gradient) -> Result<()> {
+        let mut state = self.lock();
+        if local_step < state.global_step {
+            return Ok(());
+        }
+        match &mut state.sum {
+            None => state.sum = Some(Sum::new(gradient)?),
+            Some(sum) => sum.add(gradient)?,
+        }
+        state.count += 1;
+        let answers = self.serve(&mut state);
+        drop(state);
+        for (waiter, answer) in answers {
+            // A waiter that is gone does not mind: what it would have taken is lost to it alone.
+            let _ = waiter.send(answer);
+        }
+        Ok(())
+    }
+
+    /// Takes the sum of `required` gradients or more.
+    pub(super) fn take(self: &Arc<Self>, required: usize) -> Waiter {
+        let (done, answer) = oneshot::channel();
+        let mut state = self.lock();
+        state.next_id += 1;
+        let id = state.next_id;
+        state.waiters.push_back(Waiting { id, required, done });
+        let answers = self.serve(&mut state);
+        drop(state);
+        for (waiter, answer) in answers {
+            let _ = waiter.send(answer);
+        }
+        Waiter { accumulator: Arc::clone(self), id, answer }
+    }
+
+    fn serve(
+        &self,
+        state: &mut State,
+    ) -> Vec<(oneshot::Sender<Result<Gradient>>, Result<Gradient>)> {
+        let mut answers = Vec::new();
+        while state.waiters.front().is_some_and(|first| first.required <= state.count)
+            && let Some(sum) = state.sum.take()
+            && let Some(first) = state.waiters.pop_front()
+        {
+            let count = std::mem::take(&mut state.count);
+            state.global_step += 1;
+            answers.push((first.done, sum.finish(self.signature.mean.then_some(count))));
+        }
+        answers
+    }
+
+    fn leave(&self, id: u64) {
+        self.lock().waiters.retain(|waiter| waiter.id != id);
+    }
+}
+
+impl Sum {
+    fn new(gradient: Gradient) -> Result<Sum> {
+        match gradient {
+            Gradient::Dense(tensor) => Ok(Sum::Dense(tensor)),
+            Gradient::Sparse(rows) => {
+                let row_shape = without_first(rows.values.shape())?;
+                let mut sum = Sum::Sparse { rows: BTreeMap::new(), row_shape };
+                sum.add(Gradient::Sparse(rows))?;
+                Ok(sum)
+            }
+        }
+    }
+
+    fn add(&mut self, gradient: Gradient) -> Result<()> {
+        match (self, gradient) {
+            (Sum::Dense(sum), Gradient::Dense(tensor)) => {
+                if sum.shape() != tensor.shape() {
+                    return Err(invalid_argument!(
+                        "Shape mismatch: expected {}, got {}",
+                        sum.shape(),
+                        tensor.shape()
+                    ));
+                }
+                add_tensors(sum, &tensor)
+            }
+            (Sum::Sparse { rows, row_shape }, Gradient::Sparse(gradient)) => {
+                if without_first(gradient.values.shape())? != *row_shape {
+                    return Err(invalid_argument!(
+                        "Shape mismatch: expected values of shape {row_shape}, got {}",
+                        gradient.values.shape()
+                    ));
+                }
+                for (position, &index) in gradient.indices.iter().enumerate() {
+                    let value = row(&gradient.values, position)?;
+                    match rows.get_mut(&index) {
+                        Some((sum, count)) => {
+                            add_tensors(sum, &value)?;
+                            *count += 1;
+                        }
+                        None => {
+                            rows.insert(index, (value, 1));
+                        }
+                    }
+                }
+                Ok(())
+            }
+            _ => Err(internal!("an accumulator is either dense or sparse")),
+        }
+    }
+
+    /// The result: a mean if the number of gradients is given.
+    fn finish(self, count: Option<usize>) -> Result<Gradient> {
+        match self {
+            Sum::Dense(mut sum) => {
+                if let Some(count) = count {
+                    divide_tensor(&mut sum, count)?;
+                }
+                Ok(Gradient::Dense(sum))
+            }
+            Sum::Sparse { rows, row_shape } => {
+                let (mut indices, mut parts) = (Vec::new(), Vec::new());
+                let mut dtype = DType::Float;
+                for (index, (mut sum, own)) in rows {
+                    if count.is_some() {
+                        divide_tensor(&mut sum, own)?;
+                    }
+                    dtype = sum.dtype();
+                    indices.push(index);
+                    parts.push(sum);
+                }
+                Ok(Gradient::Sparse(Rows { indices, values: stack(dtype, &row_shape, &parts)? }))
+            }
+        }
+    }
+}
+
+/// A place in the line of those who want to take.
+#[derive(Debug)]
+pub(super) struct Waiter {
+    accumulator: Arc<Accumulator>,
+    id: u64,
+    answer: oneshot::Receiver<Result<Gradient>>,
+}
+
+impl Waiter {
+    /// The answer, if it is there already.
+    pub(super) fn now(&mut self) -> Result<Option<Gradient>> {
+        match self.answer.try_recv() {
+            Ok(Some(answer)) => answer.map(Some),
+            Ok(None) => Ok(None),
+            Err(_) => Err(internal!("an accumulator forgot who waits for it")),
+        }
+    }
+}
+
+impl Future for Waiter {
+    type Output = Result<Gradient>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<Gradient>> {
+        Pin::new(&mut self.answer).poll(context).map(|answer| {
+            answer.unwrap_or_else(|_| Err(internal!("an accumulator forgot who waits for it")))
+        })
+    }
+}
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        self.accumulator.leave(self.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accumulator(sparse: bool) -> Arc<Accumulator> {
+        let signature =
+            Signature { sparse, dtype: DType::Float, shape: PartialShape::UNKNOWN, mean: true };
+        Arc::new(Accumulator::new("a", signature))
+    }
+
+    #[test]
+    fn the_mean_is_taken_when_enough_are_there_and_stale_gradients_are_dropped() {
+        let accumulator = accumulator(false);
+        let mut waiter = accumulator.take(2);
+        let mut next = accumulator.take(1);
+        accumulator.apply(0, Gradient::Dense(Tensor::scalar(1f32))).unwrap();
+        assert!(waiter.now().unwrap().is_none());
+        accumulator.apply(0, Gradient::Dense(Tensor::scalar(3f32))).unwrap();
+        let Some(Gradient::Dense(mean)) = waiter.now().unwrap() else { panic!("no gradient") };
+        assert_eq!(mean.scalar_value::<f32>().unwrap(), 2.0);
+        accumulator.apply(0, Gradient::Dense(Tensor::scalar(9f32))).unwrap();
+        assert!(next.now().unwrap().is_none());
+        assert_eq!(accumulator.count(), 0);
+        accumulator.apply(1, Gradient::Dense(Tensor::scalar(9f32))).unwrap();
+        assert!(next.now().unwrap().is_some());
+    }
+
+    #[test]
+    fn rows_are_averaged_over_the_gradients_that_have_them() {
+        let accumulator = accumulator(true);
+        for (indices, values) in [(vec![1, 4], [1f32, 2.0]), (vec![4, 0], [4.0, 5.0])] {
+            let values = Tensor::vector(&values).unwrap();
+            accumulator.apply(0, Gradient::Sparse(Rows { indices, values })).unwrap();
+        }
+        let taken = accumulator.take(1).now().unwrap();
+        let Some(Gradient::Sparse(rows)) = taken else { panic!("no gradient") };
+        assert_eq!(rows.indices, [0, 1, 4]);
+        assert_eq!(rows.values.values::<f32>().unwrap(), [5.0, 1.0, 3.0]);
+    }
+}

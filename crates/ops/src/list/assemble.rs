@@ -1,0 +1,225 @@
+//! From the elements of a list to one tensor.
+
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_tensor::{DType, PartialShape, Result, Shape, Tensor, invalid_argument};
+
+use super::tensor_list::{TensorList, list_at, shape_at};
+use crate::data_flow::join::{join, merge, prepend, stack, without_first};
+
+pub(super) const OPS: &[Op] = &[
+    Op {
+        name: "TensorListConcat",
+        inputs: &["input_handle: variant"],
+        outputs: &["tensor: element_dtype", "lengths: int64"],
+        attrs: &["element_dtype: type", "element_shape: shape = unknown"],
+        kernels: &[cpu::<Concat>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "TensorListConcatV2",
+        inputs: &["input_handle: variant", "element_shape: shape_type", "leading_dims: int64"],
+        outputs: &["tensor: element_dtype", "lengths: int64"],
+        attrs: &["element_dtype: type", "shape_type: {int32, int64}"],
+        kernels: &[cpu::<Concat>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "TensorListGather",
+        inputs: &["input_handle: variant", "indices: int32", "element_shape: int32"],
+        outputs: &["values: element_dtype"],
+        attrs: &["element_dtype: type"],
+        kernels: &[cpu::<Gather>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "TensorListStack",
+        inputs: &["input_handle: variant", "element_shape: int32"],
+        outputs: &["tensor: element_dtype"],
+        attrs: &["element_dtype: type", "num_elements: int = -1"],
+        kernels: &[cpu::<Stack>()],
+        ..Op::DEFAULT
+    },
+];
+
+/// The elements at `indices`, all of one shape.
+fn same_shape(list: &TensorList, indices: &[usize], element: &PartialShape) -> Result<Vec<Tensor>> {
+    let shape = element.to_shape().unwrap_or(Shape::SCALAR);
+    let mut values = Vec::with_capacity(indices.len());
+    for &index in indices {
+        let value = list.element_or_zeros(index, &shape)?;
+        merge(element, &value.shape().into())?;
+        values.push(value);
+    }
+    Ok(values)
+}
+
+#[derive(Debug)]
+struct Stack {
+    dtype: DType,
+    num_elements: i64,
+}
+
+impl Kernel for Stack {
+    fn new(attrs: &Attrs<'_>) -> Result<Stack> {
+        Ok(Stack { dtype: attrs.dtype("element_dtype")?, num_elements: attrs.int("num_elements")? })
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let list = list_at(ctx, 0)?;
+        list.check_dtype(self.dtype)?;
+        let count = list.elements.len();
+        if self.num_elements != -1 && self.num_elements != count as i64 {
+            return Err(invalid_argument!(
+                "Operation expected a list with {} elements but got a list with {count} elements.",
+                self.num_elements
+            ));
+        }
+        let element = list.merged_shape(&shape_at(ctx, 1)?)?;
+        let Some(shape) = element.to_shape() else {
+            return Err(if count == 0 {
+                invalid_argument!(
+                    "Tried to stack elements of an empty list with non-fully-defined \
+                     element_shape: {element}"
+                )
+            } else {
+                invalid_argument!(
+                    "Tried to stack list which only contains uninitialized tensors and has a \
+                     non-fully-defined element_shape: {element}"
+                )
+            });
+        };
+        let values = same_shape(&list, &(0..count).collect::<Vec<_>>(), &element)?;
+        drop(list);
+        ctx.set_output(0, stack(self.dtype, &shape, &values)?);
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct Gather {
+    dtype: DType,
+}
+
+impl Kernel for Gather {
+    fn new(attrs: &Attrs<'_>) -> Result<Gather> {
+        Ok(Gather { dtype: attrs.dtype("element_dtype")? })
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let list = list_at(ctx, 0)?;
+        list.check_dtype(self.dtype)?;
+        let mut indices = Vec::new();
+        let mut element = merge(&shape_at(ctx, 2)?, &list.element_shape)?;
+        for index in ctx.input(1)?.to_i64_vec()? {
+            let found = usize::try_from(index).ok().filter(|&found| found < list.elements.len());
+            let Some(found) = found else {
+                return Err(invalid_argument!(
+                    "Trying to gather element {index} in a list with {} elements.",
+                    list.elements.len()
+                ));
+            };
+            if let Some(value) = &list.elements[found] {
+                element = merge(&element, &value.shape().into())?;
+            }
+            indices.push(found);
+        }
+        let Some(shape) = element.to_shape() else {
+            return Err(if indices.is_empty() {
+                invalid_argument!(
+                    "Tried to gather 0-elements from a list with non-fully-defined shape: {element}"
+                )
+            } else {
+                invalid_argument!(
+                    "Tried to gather uninitialized tensors from a list with non-fully-defined \
+                     element_shape: {element}"
+                )
+            });
+        };
+        let values = same_shape(&list, &indices, &element)?;
+        drop(list);
+        ctx.set_output(0, stack(self.dtype, &shape, &values)?);
+        Ok(())
+    }
+}
+
+/// Joins elements of different lengths along their first dimension.
+#[derive(Debug)]
+struct Concat {
+    dtype: DType,
+    /// What the first version of the op knows of the elements' shapes from an attribute.
+    element_shape: Option<PartialShape>,
+}
+
+impl Kernel for Concat {
+    fn new(attrs: &Attrs<'_>) -> Result<Concat> {
+        let element_shape = match attrs.get("element_shape") {
+            Some(_) => Some(attrs.shape("element_shape")?.clone()),
+            None => None,
+        };
+        Ok(Concat { dtype: attrs.dtype("element_dtype")?, element_shape })
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let list = list_at(ctx, 0)?;
+        list.check_dtype(self.dtype)?;
+        let (hint, leading) = match &self.element_shape {
+            Some(shape) => (shape.clone(), Vec::new()),
+            None => (shape_at(ctx, 1)?, ctx.input(2)?.to_i64_vec()?),
+        };
+        let first_dims = |shape: &PartialShape| PartialShape {
+            dims: shape.dims.as_ref().map(|dims| dims.get(1..).unwrap_or(&[]).to_vec()),
+        };
+        let mut rest = merge(&first_dims(&hint), &first_dims(&list.element_shape))?;
+        for (index, element) in list.elements.iter().enumerate() {
+            let Some(element) = element else { continue };
+            if element.rank() == 0 {
+                return Err(invalid_argument!(
+                    "Concat saw a scalar shape at index {index} but requires at least vectors."
+                ));
+            }
+            rest = merge(&rest, &(&without_first(element.shape())?).into())?;
+        }
+        let Some(rest) = rest.to_shape() else {
+            return Err(if list.elements.is_empty() {
+                invalid_argument!(
+                    "All except the first dimension must be fully defined when concating an empty \
+                     tensor list. element_shape: {hint}"
+                )
+            } else {
+                invalid_argument!(
+                    "Tried to concat list which only contains uninitialized tensors and has a \
+                     non-fully-defined element_shape: {hint}"
+                )
+            });
+        };
+        let declared = list.element_shape.dims.as_ref().and_then(|dims| *dims.first()?);
+        let mut parts = Vec::with_capacity(list.elements.len());
+        let (mut lengths, mut rows) = (Vec::with_capacity(list.elements.len()), 0usize);
+        for (index, element) in list.elements.iter().enumerate() {
+            let part = match element {
+                Some(element) => element.clone(),
+                None => {
+                    let length = match leading.get(index) {
+                        Some(&length) => usize::try_from(length).ok(),
+                        None => declared,
+                    };
+                    let Some(length) = length else {
+                        return Err(invalid_argument!(
+                            "Concating lists with uninitialized tensors is not supported in this \
+                             version of TensorListConcat. Consider updating your GraphDef to run \
+                             the newer version."
+                        ));
+                    };
+                    Tensor::zeros(self.dtype, prepend(length, &rest)?)?
+                }
+            };
+            lengths.push(part.dims()[0] as i64);
+            rows = rows.saturating_add(part.dims()[0]);
+            parts.push(part);
+        }
+        drop(list);
+        ctx.set_output(0, join(self.dtype, prepend(rows, &rest)?, &parts)?);
+        ctx.set_output(1, Tensor::vector(&lengths)?);
+        Ok(())
+    }
+}

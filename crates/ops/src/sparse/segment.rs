@@ -1,0 +1,362 @@
+//! Segments: reducing the rows of a tensor that have the same id.
+
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_tensor::{Result, Shape, Tensor, invalid_argument};
+
+use super::number::{NUMBERS, Number, REAL_NUMBERS, Real, for_number, for_real};
+
+pub(super) const OPS: &[Op] = &[
+    Op {
+        name: "SegmentMax",
+        inputs: &["data: T", "segment_ids: Tindices"],
+        outputs: &["output: T"],
+        attrs: &[
+            "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}",
+            "Tindices: {int32, int64}",
+        ],
+        kernels: &[cpu::<Sorted>().types("T", REAL_NUMBERS)],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "SegmentMean",
+        inputs: &["data: T", "segment_ids: Tindices"],
+        outputs: &["output: T"],
+        attrs: &[
+            "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}",
+            "Tindices: {int32, int64}",
+        ],
+        kernels: &[cpu::<Sorted>().types("T", NUMBERS)],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "SegmentMin",
+        inputs: &["data: T", "segment_ids: Tindices"],
+        outputs: &["output: T"],
+        attrs: &[
+            "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}",
+            "Tindices: {int32, int64}",
+        ],
+        kernels: &[cpu::<Sorted>().types("T", REAL_NUMBERS)],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "SegmentProd",
+        inputs: &["data: T", "segment_ids: Tindices"],
+        outputs: &["output: T"],
+        attrs: &[
+            "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}",
+            "Tindices: {int32, int64}",
+        ],
+        kernels: &[cpu::<Sorted>().types("T", NUMBERS)],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "SegmentSum",
+        inputs: &["data: T", "segment_ids: Tindices"],
+        outputs: &["output: T"],
+        attrs: &[
+            "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}",
+            "Tindices: {int32, int64}",
+        ],
+        kernels: &[cpu::<Sorted>().types("T", NUMBERS)],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "UnsortedSegmentMax",
+        inputs: &["data: T", "segment_ids: Tindices", "num_segments: Tnumsegments"],
+        outputs: &["output: T"],
+        attrs: &[
+            "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}",
+            "Tindices: {int32, int64}",
+            "Tnumsegments: {int32, int64} = DT_INT32",
+        ],
+        kernels: &[cpu::<Unsorted>().types("T", REAL_NUMBERS)],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "UnsortedSegmentMin",
+        inputs: &["data: T", "segment_ids: Tindices", "num_segments: Tnumsegments"],
+        outputs: &["output: T"],
+        attrs: &[
+            "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}",
+            "Tindices: {int32, int64}",
+            "Tnumsegments: {int32, int64} = DT_INT32",
+        ],
+        kernels: &[cpu::<Unsorted>().types("T", REAL_NUMBERS)],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "UnsortedSegmentProd",
+        inputs: &["data: T", "segment_ids: Tindices", "num_segments: Tnumsegments"],
+        outputs: &["output: T"],
+        attrs: &[
+            "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}",
+            "Tindices: {int32, int64}",
+            "Tnumsegments: {int32, int64} = DT_INT32",
+        ],
+        kernels: &[cpu::<Unsorted>().types("T", NUMBERS)],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "UnsortedSegmentSum",
+        inputs: &["data: T", "segment_ids: Tindices", "num_segments: Tnumsegments"],
+        outputs: &["output: T"],
+        attrs: &[
+            "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}",
+            "Tindices: {int16, int32, int64}",
+            "Tnumsegments: {int32, int64} = DT_INT32",
+        ],
+        kernels: &[cpu::<Unsorted>().types("T", NUMBERS)],
+        ..Op::DEFAULT
+    },
+];
+
+#[derive(Clone, Copy, Debug)]
+enum Reduction {
+    Sum,
+    Mean,
+    Prod,
+    Max,
+    Min,
+}
+
+impl Reduction {
+    fn of(op: &str) -> Result<Reduction> {
+        Ok(match op.trim_start_matches("Unsorted") {
+            "SegmentSum" => Reduction::Sum,
+            "SegmentMean" => Reduction::Mean,
+            "SegmentProd" => Reduction::Prod,
+            "SegmentMax" => Reduction::Max,
+            "SegmentMin" => Reduction::Min,
+            _ => return Err(tensorfleet_tensor::internal!("no reduction of segments: {op}")),
+        })
+    }
+}
+
+/// Which output row each input row goes to.
+struct Rows {
+    /// Absent for rows that are left out.
+    targets: Vec<Option<usize>>,
+    /// The shape of the output.
+    shape: Shape,
+    /// The number of elements of a row.
+    width: usize,
+}
+
+/// What a reduction is made of.
+struct Reducer<T> {
+    /// What a segment starts with.
+    start: T,
+    /// What a segment without rows is.
+    empty: T,
+    combine: fn(T, T) -> T,
+}
+
+fn arithmetic<T: Number>(reduction: Reduction) -> Reducer<T> {
+    match reduction {
+        Reduction::Prod => Reducer { start: T::ONE, empty: T::ONE, combine: T::times },
+        _ => Reducer { start: T::default(), empty: T::default(), combine: T::plus },
+    }
+}
+
+fn extreme<T: Real>(reduction: Reduction, sorted: bool) -> Reducer<T> {
+    let (start, combine): (T, fn(T, T) -> T) = match reduction {
+        Reduction::Max => (T::LOWEST, |a, b| if a < b { b } else { a }),
+        _ => (T::HIGHEST, |a, b| if b < a { b } else { a }),
+    };
+    Reducer { start, empty: if sorted { T::default() } else { start }, combine }
+}
+
+fn reduce<T: Number>(
+    data: &Tensor,
+    rows: &Rows,
+    reducer: &Reducer<T>,
+    mean: bool,
+) -> Result<Tensor> {
+    let data = data.values::<T>()?;
+    let (width, segments) = (rows.width, rows.shape.dims().first().copied().unwrap_or(0));
+    let mut counts = vec![0usize; segments];
+    for target in rows.targets.iter().flatten() {
+        counts[*target] += 1;
+    }
+    Tensor::build(rows.shape.clone(), |out: &mut [T]| {
+        if width == 0 {
+            return;
+        }
+        for (row, &count) in out.chunks_exact_mut(width).zip(&counts) {
+            row.fill(if count == 0 { reducer.empty } else { reducer.start });
+        }
+        for (from, target) in data.chunks_exact(width).zip(&rows.targets) {
+            let Some(target) = *target else { continue };
+            let to = &mut out[target * width..(target + 1) * width];
+            for (to, &from) in to.iter_mut().zip(from) {
+                *to = (reducer.combine)(*to, from);
+            }
+        }
+        if mean {
+            for (row, &count) in out.chunks_exact_mut(width).zip(&counts) {
+                if count > 1 {
+                    row.iter_mut().for_each(|value| *value = value.over(count));
+                }
+            }
+        }
+    })
+}
+
+fn run(data: &Tensor, rows: &Rows, reduction: Reduction, sorted: bool) -> Result<Tensor> {
+    match reduction {
+        Reduction::Sum | Reduction::Mean | Reduction::Prod => for_number!(data.dtype(), T => {
+            let mean = matches!(reduction, Reduction::Mean);
+            reduce::<T>(data, rows, &arithmetic(reduction), mean)
+        }),
+        Reduction::Max | Reduction::Min => for_real!(data.dtype(), T => {
+            reduce::<T>(data, rows, &extreme(reduction, sorted), false)
+        }),
+    }
+}
+
+/// Segments whose ids stand in increasing order.
+#[derive(Debug)]
+struct Sorted {
+    reduction: Reduction,
+}
+
+impl Kernel for Sorted {
+    fn new(attrs: &Attrs<'_>) -> Result<Sorted> {
+        Ok(Sorted { reduction: Reduction::of(attrs.op())? })
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let (data, ids) = (ctx.input(0)?, ctx.input(1)?);
+        if data.rank() == 0 {
+            return Err(invalid_argument!("input must be at least rank 1"));
+        }
+        if ids.rank() != 1 {
+            return Err(invalid_argument!("segment_ids should be a vector."));
+        }
+        if ids.num_elements() != data.dims()[0] {
+            return Err(invalid_argument!(
+                "segment_ids should be the same size as dimension 0 of input."
+            ));
+        }
+        let ids = ids.to_i64_vec()?;
+        let mut dims = data.dims().to_vec();
+        dims[0] = segment_count(&ids)?;
+        let rows = Rows {
+            targets: sorted_targets(&ids, dims[0])?.into_iter().map(Some).collect(),
+            width: dims[1..].iter().product(),
+            shape: Shape::new(&dims)?,
+        };
+        let output = run(data, &rows, self.reduction, true)?;
+        ctx.set_output(0, output);
+        Ok(())
+    }
+}
+
+/// The number of segments when the last id is the highest.
+pub(super) fn segment_count(ids: &[i64]) -> Result<usize> {
+    let Some(&last) = ids.last() else { return Ok(0) };
+    last.checked_add(1)
+        .and_then(|count| usize::try_from(count).ok())
+        .ok_or_else(|| invalid_argument!("segment ids must be >= 0"))
+}
+
+/// Checks that ids are in range and in order.
+pub(super) fn sorted_targets(ids: &[i64], segments: usize) -> Result<Vec<usize>> {
+    let mut targets = Vec::with_capacity(ids.len());
+    let mut previous = 0;
+    for &id in ids {
+        let target = usize::try_from(id).map_err(|_| {
+            invalid_argument!(
+                "Segment id {id} out of range [0, {segments}), possibly because 'segment_ids' \
+                 input is not sorted."
+            )
+        })?;
+        if target < previous {
+            return Err(invalid_argument!("segment ids are not increasing"));
+        }
+        if target >= segments {
+            return Err(invalid_argument!(
+                "Segment id {id} out of range [0, {segments}), possibly because 'segment_ids' \
+                 input is not sorted."
+            ));
+        }
+        previous = target;
+        targets.push(target);
+    }
+    Ok(targets)
+}
+
+/// Reads the number of segments that an input asks for.
+pub(super) fn requested_count(ctx: &KernelContext<'_>, index: usize) -> Result<usize> {
+    let count = ctx.input(index)?;
+    if !count.shape().is_scalar() {
+        return Err(invalid_argument!(
+            "num_segments should be a scalar, not shape {}",
+            count.shape()
+        ));
+    }
+    let count = count.to_i64_vec()?[0];
+    usize::try_from(count)
+        .map_err(|_| invalid_argument!("Input num_segments == {count} must not be negative."))
+}
+
+/// Segments in any order; rows with a negative id are left out.
+#[derive(Debug)]
+struct Unsorted {
+    reduction: Reduction,
+}
+
+impl Kernel for Unsorted {
+    fn new(attrs: &Attrs<'_>) -> Result<Unsorted> {
+        Ok(Unsorted { reduction: Reduction::of(attrs.op())? })
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let segments = requested_count(ctx, 2)?;
+        let (data, ids) = (ctx.input(0)?, ctx.input(1)?);
+        if !data.dims().starts_with(ids.dims()) {
+            return Err(invalid_argument!(
+                "data.shape = {} does not start with segment_ids.shape = {}",
+                data.shape(),
+                ids.shape()
+            ));
+        }
+        let inner = &data.dims()[ids.rank()..];
+        let targets = ids
+            .to_i64_vec()?
+            .into_iter()
+            .enumerate()
+            .map(|(at, id)| match usize::try_from(id) {
+                Err(_) => Ok(None),
+                Ok(target) if target < segments => Ok(Some(target)),
+                Ok(_) => Err(invalid_argument!(
+                    "segment_ids{} = {id} is out of range [0, {segments})",
+                    position(ids.shape(), at)
+                )),
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let rows = Rows {
+            targets,
+            width: inner.iter().product(),
+            shape: Shape::new(&[&[segments], inner].concat())?,
+        };
+        let output = run(data, &rows, self.reduction, false)?;
+        ctx.set_output(0, output);
+        Ok(())
+    }
+}
+
+/// Where a flat index lies, as `[1,2]`; nothing in a scalar.
+fn position(shape: &Shape, mut flat: usize) -> String {
+    if shape.is_scalar() {
+        return String::new();
+    }
+    let mut indices = vec![0; shape.rank()];
+    for (index, &dim) in indices.iter_mut().zip(shape.dims()).rev() {
+        *index = flat % dim;
+        flat /= dim;
+    }
+    let words: Vec<String> = indices.iter().map(usize::to_string).collect();
+    format!("[{}]", words.join(","))
+}
