@@ -91,3 +91,76 @@ def sparse_segments_gradient(op, draw):
     grad = whole(draw, tf.float32, (3, 2))
     yield Case(op, [grad, np.int32([0, 5]), np.int32([0, 1]), np.int32(5)])
     yield Case(op, [grad, np.int32([0, 1]), np.int32([0, 3]), np.int32(5)])
+
+
+def entries(draw, shape, count):
+    """Draws indices in order, without repetition."""
+    flat = np.sort(draw.random.choice(int(np.prod(shape)), count, replace=False))
+    return np.stack(np.unravel_index(flat, shape), axis=1).astype(np.int64)
+
+
+@generates("SparseToDense")
+def sparse_to_dense(op, draw):
+    for dtype in (tf.float32, tf.int64, tf.bool, tf.string, tf.complex64):
+        indices = entries(draw, (3, 4), 4)
+        values = draw.array(dtype, [4])
+        yield Case(op, [indices, np.int64([3, 4]), values, draw.array(dtype, [])])
+    one = np.float32(1)
+    for indices, shape, values in [
+        (np.int32(2), [4], np.float32(5)),
+        (np.int32([2, 3]), [4], np.float32(5)),
+        (np.int32([2, 7]), [4], np.float32(5)),
+        (np.int32([3, 3]), [4], np.float32(5)),
+        (np.int32([3, 2]), [4], np.float32(5)),
+        (np.int32([[3], [3]]), [4], np.float32([1, 2, 3])),
+    ]:
+        yield Case(op, [indices, np.int32(shape), values, one])
+    yield Case(op, [np.int32([3, 2]), np.int32([4]), np.float32([1, 2]), one], {"validate_indices": False})
+
+
+@generates("SparseTensorDenseMatMul", tolerance=SUMMED)
+def sparse_matmul(op, draw):
+    for dtype in draw.types(op, "T"):
+        for adjoint_a in (False, True):
+            for adjoint_b in (False, True):
+                shape, b = [3, 4], [4, 2]
+                indices = entries(draw, tuple(shape), 5)
+                if adjoint_a:
+                    b = [3, 2]
+                inputs = [indices, whole(draw, dtype, [5]), np.int64(shape)]
+                inputs.append(whole(draw, dtype, b[::-1] if adjoint_b else b))
+                yield Case(op, inputs, {"adjoint_a": adjoint_a, "adjoint_b": adjoint_b})
+    values = np.float32([1])
+    yield Case(op, [np.int64([[0, 5]]), values, np.int64([2, 2]), np.ones([2, 2], np.float32)])
+    yield Case(op, [np.int64([[5, 0]]), values, np.int64([2, 2]), np.ones([2, 2], np.float32)])
+    yield Case(op, [np.int64([[0, 0]]), values, np.int64([2, 3]), np.ones([2, 2], np.float32)])
+
+
+@generates("SparseReorder")
+def sparse_reorder(op, draw):
+    for dtype in (tf.float32, tf.string, tf.int16):
+        indices = entries(draw, (3, 4), 5)[draw.permutation(5)]
+        yield Case(op, [indices, draw.array(dtype, [5]), np.int64([3, 4])])
+    yield Case(op, [np.int64([[0, 0]]), np.float32([1, 2]), np.int64([2, 2])])
+
+
+@generates("SparseReshape")
+def sparse_reshape(op, draw):
+    for shape in ([2, 6], [12], [-1, 3], [2, 2, 3], [5], [-1, 5], [-1, -1], [-2, 6]):
+        yield Case(op, [entries(draw, (3, 4), 5), np.int64([3, 4]), np.int64(shape)])
+
+
+@generates("SparseFillEmptyRows")
+def sparse_fill_empty_rows(op, draw):
+    for dtype in (tf.float32, tf.string, tf.int64):
+        for count in (0, 2, 5):
+            indices = entries(draw, (5, 3), count)[draw.permutation(count)]
+            yield Case(op, [indices, draw.array(dtype, [count]), np.int64([5, 3]), draw.array(dtype, [])])
+    yield Case(op, [np.int64([[7, 0]]), np.float32([1]), np.int64([5, 2]), np.float32(0)])
+
+
+@generates("SparseFillEmptyRowsGrad")
+def sparse_fill_empty_rows_gradient(op, draw):
+    for dtype in draw.types(op, "T"):
+        yield Case(op, [np.int64([0, 2]), whole(draw, dtype, [4])])
+    yield Case(op, [np.int64([0, 9]), np.float32([1, 2])])

@@ -10,11 +10,13 @@ use tensorfleet_tensor::{DType, Result, Tensor, invalid_argument};
 
 use super::accumulator::{Accumulator, Gradient, Rows, Signature};
 use super::named::{Named, check_signature, input_words, resource_of};
-use crate::sparse::number::NUMBERS;
 
-const APPLY: &[KernelDef] = &[cpu::<Apply>().types("dtype", NUMBERS)];
-const TAKE: &[KernelDef] = &[cpu_async::<Take>().types("dtype", NUMBERS)];
-const MAKE: &[KernelDef] = &[cpu::<Make>().types("dtype", NUMBERS)];
+/// The types of gradients that TensorFlow accumulates.
+const FLOATS: &[DType] = &[DType::Half, DType::Float, DType::Double];
+
+const APPLY: &[KernelDef] = &[cpu::<Apply>().types("dtype", FLOATS)];
+const TAKE: &[KernelDef] = &[cpu_async::<Take>().types("dtype", FLOATS)];
+const MAKE: &[KernelDef] = &[cpu::<Make>().types("dtype", FLOATS)];
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -253,54 +255,61 @@ impl Apply {
         }
         if values.dims()[0] != indices.num_elements() {
             return Err(invalid_argument!(
-                "Number of elements in indices and values should be equal, got {} and {}",
+                "Expected {} non-empty input values, got {}",
                 indices.num_elements(),
                 values.dims()[0]
             ));
         }
         let indices = indices.values::<i64>()?;
-        if let Some(index) = indices.iter().find(|&&index| index < 0) {
-            return Err(invalid_argument!("Index {index} of a sparse gradient is negative"));
-        }
-        let expected = accumulator.signature.shape.dims.as_deref();
-        if let (true, Some(expected)) = (self.has_known_shape, expected) {
-            let shape = shape.to_i64_vec()?;
-            let fits = shape.len() == expected.len()
-                && expected
-                    .iter()
-                    .zip(&shape)
-                    .all(|(want, &have)| have < 0 || want.is_none_or(|want| want as i64 == have));
-            if !fits {
-                return Err(invalid_argument!(
-                    "Shape mismatch: expected shape {}, got {shape:?}",
-                    accumulator.signature.shape
-                ));
-            }
-        }
-        if let Some(expected) = expected {
-            let fits = expected.len() == values.rank()
-                && expected[1..]
-                    .iter()
-                    .zip(&values.dims()[1..])
-                    .all(|(want, have)| want.is_none_or(|want| want == *have));
-            if !fits {
-                return Err(invalid_argument!(
-                    "Shape mismatch: expected values shape like {}, got {}",
-                    accumulator.signature.shape,
-                    values.shape()
-                ));
-            }
-            if let Some(Some(rows)) = expected.first()
-                && let Some(index) = indices.iter().find(|&&index| index >= *rows as i64)
-            {
-                return Err(invalid_argument!(
-                    "Shape mismatch: index of slice exceeded limits of shape; index {index} \
-                     exceeded {rows}"
-                ));
-            }
+        if let Some(expected) = accumulator.signature.shape.dims.as_deref() {
+            let shape = if self.has_known_shape { shape.to_i64_vec()? } else { Vec::new() };
+            check_sparse(expected, &shape, indices, values)?;
         }
         Ok(Gradient::Sparse(Rows { indices: indices.to_vec(), values: values.clone() }))
     }
+}
+
+/// Checks a sparse gradient against the shape of its accumulator.
+fn check_sparse(
+    expected: &[Option<usize>],
+    shape: &[i64],
+    indices: &[i64],
+    values: &Tensor,
+) -> Result<()> {
+    for (dim, (want, &have)) in expected.iter().zip(shape).enumerate() {
+        if let Some(want) = want
+            && have != *want as i64
+        {
+            return Err(invalid_argument!(
+                "Shape mismatch: expected shape dim {dim} to be {want}, got {have}"
+            ));
+        }
+    }
+    if expected.len() != values.rank() {
+        return Err(invalid_argument!(
+            "Shape mismatch: expected values rank {}, got {}",
+            expected.len(),
+            values.rank()
+        ));
+    }
+    for (dim, (want, have)) in expected.iter().zip(values.dims()).enumerate().skip(1) {
+        if want.is_some_and(|want| want != *have) {
+            return Err(invalid_argument!(
+                "Shape mismatch: expected values dim {dim} to be {}, got {have}",
+                want.unwrap_or_default()
+            ));
+        }
+    }
+    if let Some(Some(rows)) = expected.first()
+        && let Some((slice, index)) =
+            indices.iter().enumerate().find(|(_, index)| **index >= *rows as i64)
+    {
+        return Err(invalid_argument!(
+            "Shape mismatch: index of slice {slice} exceeded limits of shape; index is {index} \
+             exceeded {rows}"
+        ));
+    }
+    Ok(())
 }
 
 impl Kernel for Apply {

@@ -1,0 +1,369 @@
+//! The table: a map from keys to values of any type, each possibly a whole tensor.
+
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use bytes::Bytes;
+use rustc_hash::FxHashMap;
+use tensorfleet_framework::Resource;
+use tensorfleet_tensor::{
+    DType, Result, Shape, Tensor, failed_precondition, invalid_argument, unimplemented_error,
+};
+
+/// How a table may change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Filled once.
+    Immutable,
+    Mutable,
+    /// Two keys stand for places without an entry, so they cannot be used.
+    Dense {
+        empty: Cell,
+        deleted: Cell,
+    },
+}
+
+/// What a table was made for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Signature {
+    pub(super) kind: Kind,
+    pub(super) key_dtype: DType,
+    pub(super) key_shape: Shape,
+    pub(super) value_dtype: DType,
+    pub(super) value_shape: Shape,
+}
+
+#[derive(Debug)]
+pub(super) struct Table {
+    pub(super) name: String,
+    pub(super) signature: Signature,
+    state: RwLock<State>,
+}
+
+impl Resource for Table {
+    const TYPE_NAME: &'static str = "N10tensorflow6lookup15LookupInterfaceE";
+}
+
+#[derive(Debug, Default)]
+struct State {
+    initialized: bool,
+    entries: FxHashMap<Cell, Cell>,
+}
+
+/// A key or a value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Cell {
+    /// Up to 16 bytes of a plain type; how many, the type says.
+    Small([u8; 16]),
+    Large(Box<[u8]>),
+    String(Bytes),
+    Strings(Box<[Bytes]>),
+}
+
+impl Cell {
+    fn plain(bytes: &[u8]) -> Cell {
+        match bytes.len() {
+            ..=16 => {
+                let mut small = [0; 16];
+                small[..bytes.len()].copy_from_slice(bytes);
+                Cell::Small(small)
+            }
+            _ => Cell::Large(bytes.into()),
+        }
+    }
+}
+
+/// A tensor seen as rows of so many elements.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cells<'a> {
+    tensor: &'a Tensor,
+    width: usize,
+}
+
+impl<'a> Cells<'a> {
+    pub(super) fn new(tensor: &'a Tensor, element: &Shape) -> Result<Cells<'a>> {
+        if matches!(tensor.dtype(), DType::Resource | DType::Variant) {
+            return Err(unimplemented_error!("no tables of type {}", tensor.dtype()));
+        }
+        Ok(Cells { tensor, width: element.num_elements() })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.tensor.num_elements().checked_div(self.width).unwrap_or(0)
+    }
+
+    pub(super) fn get(&self, index: usize) -> Result<Cell> {
+        let range = index * self.width..(index + 1) * self.width;
+        if self.tensor.dtype() == DType::String {
+            let strings = &self.tensor.strings()?[range];
+            return Ok(match strings {
+                [one] => Cell::String(one.clone()),
+                _ => Cell::Strings(strings.into()),
+            });
+        }
+        let size = self.tensor.dtype().size();
+        Ok(Cell::plain(&self.tensor.raw()[range.start * size..range.end * size]))
+    }
+}
+
+/// Makes a tensor of cells.
+pub(super) fn assemble<'a>(
+    dtype: DType,
+    shape: Shape,
+    cells: impl Iterator<Item = &'a Cell>,
+) -> Result<Tensor> {
+    if dtype == DType::String {
+        let mut strings = Vec::with_capacity(shape.num_elements());
+        for cell in cells {
+            match cell {
+                Cell::String(one) => strings.push(one.clone()),
+                Cell::Strings(many) => strings.extend_from_slice(many),
+                Cell::Small(_) | Cell::Large(_) => {}
+            }
+        }
+        return Tensor::from_strings(shape, strings);
+    }
+    let cells: Vec<&Cell> = cells.collect();
+    let total = shape.num_elements().saturating_mul(dtype.size());
+    let width = total.checked_div(cells.len()).unwrap_or(0);
+    Tensor::build_raw(dtype, shape, |out| {
+        if width == 0 {
+            return Ok(());
+        }
+        for (to, cell) in out.chunks_exact_mut(width).zip(cells) {
+            match cell {
+                Cell::Small(bytes) => to.copy_from_slice(&bytes[..width]),
+                Cell::Large(bytes) => to.copy_from_slice(bytes),
+                Cell::String(_) | Cell::Strings(_) => {}
+            }
+        }
+        Ok(())
+    })
+}
+
+impl Table {
+    pub(super) fn new(name: &str, signature: Signature) -> Table {
+        Table { name: name.to_owned(), signature, state: RwLock::default() }
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn check_initialized(&self, state: &State) -> Result<()> {
+        if self.signature.kind == Kind::Immutable && !state.initialized {
+            return Err(failed_precondition!("Table not initialized."));
+        }
+        Ok(())
+    }
+
+    /// Refuses what a table filled once cannot do.
+    fn check_mutable(&self, what: &str) -> Result<()> {
+        if self.signature.kind == Kind::Immutable {
+            return Err(unimplemented_error!(
+                "{what} not supported by InitializableLookupTable implementations"
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_key(&self, key: &Cell) -> Result<()> {
+        let Kind::Dense { empty, deleted } = &self.signature.kind else { return Ok(()) };
+        for (reserved, name) in [(empty, "empty_key"), (deleted, "deleted_key")] {
+            if key == reserved {
+                return Err(invalid_argument!("Using the {name} as a table key is not allowed"));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.read().entries.len()
+    }
+
+    /// The values of keys; for keys that are not there, `default` of their position.
+    pub(super) fn find(
+        &self,
+        keys: Cells<'_>,
+        default: impl Fn(usize) -> Result<Cell>,
+    ) -> Result<Vec<Cell>> {
+        let state = self.read();
+        self.check_initialized(&state)?;
+        let mut found = Vec::with_capacity(keys.len());
+        for index in 0..keys.len() {
+            let key = keys.get(index)?;
+            self.check_key(&key)?;
+            found.push(match state.entries.get(&key) {
+                Some(value) => value.clone(),
+                None => default(index)?,
+            });
+        }
+        Ok(found)
+    }
+
+    pub(super) fn insert(&self, keys: Cells<'_>, values: Cells<'_>) -> Result<()> {
+        self.check_mutable("Insert")?;
+        let mut state = self.write();
+        for index in 0..keys.len() {
+            let key = keys.get(index)?;
+            self.check_key(&key)?;
+            state.entries.insert(key, values.get(index)?);
+        }
+        Ok(())
+    }
+
+    pub(super) fn remove(&self, keys: Cells<'_>) -> Result<()> {
+        self.check_mutable("Remove")?;
+        let mut state = self.write();
+        for index in 0..keys.len() {
+            let key = keys.get(index)?;
+            self.check_key(&key)?;
+            state.entries.remove(&key);
+        }
+        Ok(())
+    }
+
+    /// Replaces everything. Places without an entry, as dense tables export them, are skipped.
+    pub(super) fn import(&self, keys: Cells<'_>, values: Cells<'_>) -> Result<()> {
+        if self.signature.kind == Kind::Immutable {
+            return self.initialize(keys, values);
+        }
+        let mut entries = FxHashMap::default();
+        for index in 0..keys.len() {
+            let key = keys.get(index)?;
+            if self.check_key(&key).is_ok() {
+                entries.insert(key, values.get(index)?);
+            }
+        }
+        self.write().entries = entries;
+        Ok(())
+    }
+
+    /// Fills a table that is filled once. Doing it again with as many entries changes nothing.
+    pub(super) fn initialize(&self, keys: Cells<'_>, values: Cells<'_>) -> Result<()> {
+        let mut state = self.write();
+        if state.initialized {
+            if state.entries.len() == keys.len() {
+                return Ok(());
+            }
+            return Err(failed_precondition!("Table was already initialized with different data."));
+        }
+        let mut entries = FxHashMap::default();
+        for index in 0..keys.len() {
+            let (key, value) = (keys.get(index)?, values.get(index)?);
+            if let Some(have) = entries.get(&key) {
+                if *have != value {
+                    return Err(failed_precondition!(
+                        "HashTable has different value for same key. Key {} has {} and trying to \
+                         add value {}",
+                        show(self.signature.key_dtype, &key),
+                        show(self.signature.value_dtype, have),
+                        show(self.signature.value_dtype, &value)
+                    ));
+                }
+                continue;
+            }
+            entries.insert(key, value);
+        }
+        *state = State { initialized: true, entries };
+        Ok(())
+    }
+
+    /// All keys and all values, in the same order.
+    pub(super) fn export(&self) -> Result<(Tensor, Tensor)> {
+        let state = self.read();
+        self.check_initialized(&state)?;
+        let count = state.entries.len();
+        let signature = &self.signature;
+        let shape = |element: &Shape| match &signature.kind {
+            // As rows of buckets.
+            Kind::Dense { .. } => Shape::new(&[count, element.num_elements()]),
+            _ => Shape::new(&[&[count], element.dims()].concat()),
+        };
+        let keys =
+            assemble(signature.key_dtype, shape(&signature.key_shape)?, state.entries.keys())?;
+        let values = assemble(
+            signature.value_dtype,
+            shape(&signature.value_shape)?,
+            state.entries.values(),
+        )?;
+        Ok((keys, values))
+    }
+}
+
+/// A cell of one element for an error message.
+fn show(dtype: DType, cell: &Cell) -> String {
+    match cell {
+        Cell::String(text) => String::from_utf8_lossy(text).into_owned(),
+        Cell::Small(bytes) => {
+            let bytes = &bytes[..dtype.size()];
+            let Ok(tensor) = Tensor::from_bytes(dtype, Shape::SCALAR, bytes) else {
+                return String::new();
+            };
+            tensorfleet_tensor::dispatch!(
+                dtype,
+                [i32, i64, f32, f64, bool],
+                T => tensor.scalar_value::<T>().map_or_else(|_| String::new(), |v| v.to_string()),
+                else => String::new()
+            )
+        }
+        Cell::Large(_) | Cell::Strings(_) => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(kind: Kind) -> Table {
+        let signature = Signature {
+            kind,
+            key_dtype: DType::String,
+            key_shape: Shape::SCALAR,
+            value_dtype: DType::Int64,
+            value_shape: Shape::SCALAR,
+        };
+        Table::new("t", signature)
+    }
+
+    fn strings(values: &[&'static str]) -> Tensor {
+        let bytes = values.iter().map(|value| Bytes::from(*value)).collect();
+        Tensor::from_strings(Shape::vector(values.len()), bytes).unwrap()
+    }
+
+    fn cells(tensor: &Tensor) -> Cells<'_> {
+        Cells::new(tensor, &Shape::SCALAR).unwrap()
+    }
+
+    #[test]
+    fn a_table_that_is_filled_once_says_so() {
+        let table = table(Kind::Immutable);
+        let keys = strings(&["a", "b"]);
+        let values = Tensor::vector(&[1i64, 2]).unwrap();
+        assert!(table.find(cells(&keys), |_| Ok(Cell::plain(&[0; 8]))).is_err());
+        assert!(table.insert(cells(&keys), cells(&values)).is_err());
+        table.initialize(cells(&keys), cells(&values)).unwrap();
+        table.initialize(cells(&keys), cells(&values)).unwrap();
+        assert!(table.initialize(cells(&strings(&["c"])), cells(&values)).is_err());
+        let again = strings(&["b", "x"]);
+        let found = table.find(cells(&again), |_| Ok(Cell::plain(&[255; 8]))).unwrap();
+        let found = assemble(DType::Int64, Shape::vector(2), found.iter()).unwrap();
+        assert_eq!(found.values::<i64>().unwrap(), [2, -1]);
+    }
+
+    #[test]
+    fn a_mutable_table_exports_what_it_imported() {
+        let table = table(Kind::Mutable);
+        let (keys, values) = (strings(&["a", "b"]), Tensor::vector(&[1i64, 2]).unwrap());
+        table.insert(cells(&keys), cells(&values)).unwrap();
+        table.remove(cells(&strings(&["a"]))).unwrap();
+        let (keys, values) = table.export().unwrap();
+        assert_eq!(keys.strings().unwrap(), [Bytes::from("b")]);
+        assert_eq!(values.values::<i64>().unwrap(), [2]);
+        table.import(cells(&strings(&["q"])), cells(&values)).unwrap();
+        assert_eq!(table.len(), 1);
+    }
+}

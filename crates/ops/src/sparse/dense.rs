@@ -1,0 +1,326 @@
+//! From sparse tensors to dense ones: `SparseToDense` and the product with a matrix.
+
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_tensor::{DType, Element, Result, Shape, Tensor, invalid_argument};
+
+use super::number::{Number, for_number};
+
+const PRODUCTS: &[DType] = &[
+    DType::Float,
+    DType::Double,
+    DType::Int32,
+    DType::Complex64,
+    DType::Complex128,
+    DType::BFloat16,
+    DType::Half,
+];
+
+pub(super) const OPS: &[Op] = &[
+    Op {
+        name: "SparseTensorDenseMatMul",
+        inputs: &["a_indices: Tindices", "a_values: T", "a_shape: int64", "b: T"],
+        outputs: &["product: T"],
+        attrs: &[
+            "T: type",
+            "Tindices: {int32, int64} = DT_INT64",
+            "adjoint_a: bool = false",
+            "adjoint_b: bool = false",
+        ],
+        kernels: &[cpu::<MatMul>().types("T", PRODUCTS)],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "SparseToDense",
+        inputs: &[
+            "sparse_indices: Tindices",
+            "output_shape: Tindices",
+            "sparse_values: T",
+            "default_value: T",
+        ],
+        outputs: &["dense: T"],
+        attrs: &["validate_indices: bool = true", "T: type", "Tindices: {int32, int64}"],
+        kernels: &[cpu::<ToDense>()],
+        ..Op::DEFAULT
+    },
+];
+
+#[derive(Debug)]
+struct ToDense {
+    validate: bool,
+}
+
+fn bracketed(values: &[i64]) -> String {
+    let words: Vec<String> = values.iter().map(i64::to_string).collect();
+    format!("[{}]", words.join(","))
+}
+
+/// The offset of an index in a dense tensor, if it lies inside.
+pub(super) fn offset(index: &[i64], dims: &[usize]) -> Option<usize> {
+    index.iter().zip(dims).try_fold(0usize, |offset, (&index, &dim)| {
+        let index = usize::try_from(index).ok().filter(|&index| index < dim)?;
+        Some(offset * dim + index)
+    })
+}
+
+impl ToDense {
+    /// Where each value goes.
+    fn offsets(&self, indices: &[i64], rank: usize, shape: &Shape) -> Result<Vec<usize>> {
+        let mut offsets = Vec::with_capacity(indices.len() / rank.max(1));
+        let mut previous: Option<&[i64]> = None;
+        for (at, index) in indices.chunks_exact(rank.max(1)).enumerate() {
+            let here = || format!("indices[{at}] = {}", bracketed(index));
+            let Some(offset) = offset(index, shape.dims()) else {
+                return Err(if self.validate {
+                    invalid_argument!("{} is out of bounds: need 0 <= index < {shape}", here())
+                } else {
+                    invalid_argument!("Indices are not valid (out of bounds).  Shape: {shape}")
+                });
+            };
+            if self.validate
+                && let Some(previous) = previous
+            {
+                if index == previous {
+                    return Err(invalid_argument!("{} is repeated", here()));
+                }
+                if index < previous {
+                    return Err(invalid_argument!(
+                        "{} is out of order. Many sparse ops require sorted indices.\n    Use \
+                         `tf.sparse.reorder` to create a correctly ordered copy.\n\n",
+                        here()
+                    ));
+                }
+            }
+            previous = Some(index);
+            offsets.push(offset);
+        }
+        Ok(offsets)
+    }
+}
+
+impl Kernel for ToDense {
+    fn new(attrs: &Attrs<'_>) -> Result<ToDense> {
+        Ok(ToDense { validate: attrs.bool("validate_indices")? })
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let (indices, shape) = (ctx.input(0)?, ctx.input(1)?);
+        let (values, default) = (ctx.input(2)?, ctx.input(3)?);
+        if indices.rank() > 2 {
+            return Err(invalid_argument!(
+                "sparse_indices should be a scalar, vector, or matrix, got shape {}",
+                indices.shape()
+            ));
+        }
+        let count = indices.dims().first().copied().unwrap_or(1);
+        let rank = indices.dims().get(1).copied().unwrap_or(1);
+        if shape.rank() != 1 {
+            return Err(invalid_argument!(
+                "output_shape must be rank 1, got shape {}",
+                shape.shape()
+            ));
+        }
+        if shape.num_elements() != rank {
+            return Err(invalid_argument!(
+                "output_shape has incorrect number of elements: {} should be: {rank}",
+                shape.num_elements()
+            ));
+        }
+        if values.rank() > 1 || (values.rank() == 1 && values.num_elements() != count) {
+            return Err(invalid_argument!(
+                "sparse_values has incorrect shape {}, should be [] or [{count}]",
+                values.shape()
+            ));
+        }
+        if !default.shape().is_scalar() {
+            return Err(invalid_argument!("default_value should be a scalar."));
+        }
+        let shape = Shape::from_signed(&shape.to_i64_vec()?)?;
+        let offsets = self.offsets(&indices.to_i64_vec()?, rank, &shape)?;
+        let stride = usize::from(values.rank() == 1);
+        let output = match values.dtype() {
+            DType::String => {
+                let mut output = vec![default.strings()?[0].clone(); shape.num_elements()];
+                for (at, &offset) in offsets.iter().enumerate() {
+                    output[offset] = values.strings()?[at * stride].clone();
+                }
+                Tensor::from_strings(shape, output)?
+            }
+            dtype if dtype.is_plain() => {
+                let size = dtype.size();
+                let (values, default) = (values.raw(), default.raw());
+                Tensor::build_raw(dtype, shape, |out| {
+                    out.chunks_exact_mut(size).for_each(|to| to.copy_from_slice(default));
+                    for (at, &offset) in offsets.iter().enumerate() {
+                        let from = &values[at * stride * size..(at * stride + 1) * size];
+                        out[offset * size..(offset + 1) * size].copy_from_slice(from);
+                    }
+                    Ok(())
+                })?
+            }
+            dtype => {
+                return Err(tensorfleet_tensor::unimplemented_error!(
+                    "SparseToDense of type {dtype}"
+                ));
+            }
+        };
+        ctx.set_output(0, output);
+        Ok(())
+    }
+}
+
+/// The product of a sparse and a dense matrix.
+#[derive(Debug)]
+struct MatMul {
+    adjoint_a: bool,
+    adjoint_b: bool,
+}
+
+/// A number with a conjugate.
+trait Conjugate: Number {
+    fn conjugate(self) -> Self {
+        self
+    }
+}
+
+macro_rules! real {
+    ($($type:ty)*) => { $(impl Conjugate for $type {})* };
+}
+
+real! { f32 f64 i8 i16 i32 i64 u8 u16 u32 u64 half::f16 half::bf16 }
+
+impl Conjugate for num_complex::Complex<f32> {
+    fn conjugate(self) -> Self {
+        self.conj()
+    }
+}
+
+impl Conjugate for num_complex::Complex<f64> {
+    fn conjugate(self) -> Self {
+        self.conj()
+    }
+}
+
+/// The sparse factor: where its values are, already checked.
+struct Entries {
+    rows: Vec<usize>,
+    columns: Vec<usize>,
+}
+
+impl MatMul {
+    fn multiply<T: Conjugate>(
+        &self,
+        entries: &Entries,
+        values: &Tensor,
+        b: &Tensor,
+        shape: Shape,
+    ) -> Result<Tensor> {
+        let values = values.values::<T>()?;
+        let width = shape.dims()[1];
+        let transposed;
+        let b = if self.adjoint_b {
+            transposed = adjoint::<T>(b)?;
+            transposed.as_slice()
+        } else {
+            b.values::<T>()?
+        };
+        Tensor::build(shape, |out: &mut [T]| {
+            out.fill(T::default());
+            for ((&row, &column), &value) in entries.rows.iter().zip(&entries.columns).zip(values) {
+                let value = if self.adjoint_a { value.conjugate() } else { value };
+                let from = &b[column * width..(column + 1) * width];
+                let to = &mut out[row * width..(row + 1) * width];
+                for (to, &from) in to.iter_mut().zip(from) {
+                    *to = to.plus(value.times(from));
+                }
+            }
+        })
+    }
+}
+
+fn adjoint<T: Conjugate + Element>(matrix: &Tensor) -> Result<Vec<T>> {
+    let (rows, columns) = (matrix.dims()[0], matrix.dims()[1]);
+    let values = matrix.values::<T>()?;
+    let mut output = Vec::with_capacity(values.len());
+    for column in 0..columns {
+        output.extend((0..rows).map(|row| values[row * columns + column].conjugate()));
+    }
+    Ok(output)
+}
+
+impl Kernel for MatMul {
+    fn new(attrs: &Attrs<'_>) -> Result<MatMul> {
+        Ok(MatMul { adjoint_a: attrs.bool("adjoint_a")?, adjoint_b: attrs.bool("adjoint_b")? })
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let (indices, values) = (ctx.input(0)?, ctx.input(1)?);
+        let (shape, b) = (ctx.input(2)?, ctx.input(3)?);
+        let require = |holds: bool, words: &str| {
+            if holds { Ok(()) } else { Err(invalid_argument!("{words}")) }
+        };
+        require(b.rank() == 2, "Tensor 'b' is not a matrix")?;
+        require(shape.rank() == 1, "Tensor 'a_shape' is not a vector")?;
+        require(shape.num_elements() == 2, "Tensor 'a_shape' must have 2 elements")?;
+        require(values.rank() == 1, "Tensor 'a_values' is not a vector")?;
+        require(indices.rank() == 2, "Tensor 'a_indices' is not a matrix")?;
+        require(
+            indices.dims()[0] == values.num_elements(),
+            "Number of rows of a_indices does not match number of entries in a_values",
+        )?;
+        require(
+            indices.dims()[1] == 2,
+            "Number of columns of a_indices does not match number of entries in a_shape",
+        )?;
+        let a = Shape::from_signed(&shape.to_i64_vec()?)?;
+        let (mut rows, mut inner) = (a.dims()[0], a.dims()[1]);
+        if self.adjoint_a {
+            (rows, inner) = (inner, rows);
+        }
+        let (mut b_inner, mut columns) = (b.dims()[0], b.dims()[1]);
+        if self.adjoint_b {
+            (b_inner, columns) = (columns, b_inner);
+        }
+        if inner != b_inner {
+            return Err(invalid_argument!(
+                "Cannot multiply A and B because inner dimension does not match: {inner} vs. \
+                 {b_inner}.  Did you forget a transpose?  Dimensions of A: [{}, {}).  Dimensions \
+                 of B: {}",
+                a.dims()[0],
+                a.dims()[1],
+                b.shape()
+            ));
+        }
+        let output = Shape::new(&[rows, columns])?;
+        let count = values.num_elements();
+        let mut entries =
+            Entries { rows: Vec::with_capacity(count), columns: Vec::with_capacity(count) };
+        let (m_at, k_at) = if self.adjoint_a { (1, 0) } else { (0, 1) };
+        for (at, pair) in indices.to_i64_vec()?.chunks_exact(2).enumerate() {
+            let find = |letter: &str, place: usize, limit: usize| {
+                usize::try_from(pair[place]).ok().filter(|&found| found < limit).ok_or_else(|| {
+                    invalid_argument!(
+                        "{letter} ({}) from index[{at},{place}] out of bounds (>={limit})",
+                        pair[place]
+                    )
+                })
+            };
+            entries.columns.push(find("k", k_at, inner)?);
+            entries.rows.push(find("m", m_at, rows)?);
+        }
+        let product = for_number!(values.dtype(), T => {
+            self.multiply::<T>(&entries, values, b, output)
+        })?;
+        ctx.set_output(0, product);
+        Ok(())
+    }
+
+    fn cost(&self, inputs: &[Value]) -> u64 {
+        match inputs {
+            [_, Value::Tensor(values), _, Value::Tensor(b)] => {
+                let width = b.dims().last().copied().unwrap_or(1);
+                values.num_elements() as u64 * width as u64 / 2
+            }
+            _ => 0,
+        }
+    }
+}

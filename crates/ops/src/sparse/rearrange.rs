@@ -1,0 +1,363 @@
+//! Sparse tensors in another order or under another shape, and with no row empty.
+
+use std::sync::Arc;
+
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
+
+use super::number::{NUMBERS, Number, for_number};
+
+pub(super) const OPS: &[Op] = &[
+    Op {
+        name: "SparseFillEmptyRows",
+        inputs: &["indices: int64", "values: T", "dense_shape: int64", "default_value: T"],
+        outputs: &[
+            "output_indices: int64",
+            "output_values: T",
+            "empty_row_indicator: bool",
+            "reverse_index_map: int64",
+        ],
+        attrs: &["T: type"],
+        kernels: &[cpu::<FillEmptyRows>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "SparseFillEmptyRowsGrad",
+        inputs: &["reverse_index_map: int64", "grad_values: T"],
+        outputs: &["d_values: T", "d_default_value: T"],
+        attrs: &["T: type"],
+        kernels: &[cpu::<FillEmptyRowsGrad>().types("T", NUMBERS)],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "SparseReorder",
+        inputs: &["input_indices: int64", "input_values: T", "input_shape: int64"],
+        outputs: &["output_indices: int64", "output_values: T"],
+        attrs: &["T: type"],
+        kernels: &[cpu::<Reorder>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "SparseReshape",
+        inputs: &["input_indices: int64", "input_shape: int64", "new_shape: int64"],
+        outputs: &["output_indices: int64", "output_shape: int64"],
+        kernels: &[cpu::<Reshape>()],
+        ..Op::DEFAULT
+    },
+];
+
+/// The elements of a vector of any type at given places.
+pub(super) fn pick(values: &Tensor, places: &[usize]) -> Result<Tensor> {
+    let shape = Shape::vector(places.len());
+    match values.dtype() {
+        DType::String => {
+            let strings = values.strings()?;
+            Tensor::from_strings(shape, places.iter().map(|&at| strings[at].clone()).collect())
+        }
+        DType::Resource => {
+            let handles = values.resources()?;
+            Tensor::from_resources(shape, places.iter().map(|&at| handles[at].clone()).collect())
+        }
+        DType::Variant => {
+            let variants = values.variants()?;
+            Tensor::from_variants(
+                shape,
+                places.iter().map(|&at| Arc::clone(&variants[at])).collect(),
+            )
+        }
+        dtype => {
+            let (size, raw) = (dtype.size(), values.raw());
+            Tensor::build_raw(dtype, shape, |out| {
+                for (to, &at) in out.chunks_exact_mut(size).zip(places) {
+                    to.copy_from_slice(&raw[at * size..(at + 1) * size]);
+                }
+                Ok(())
+            })
+        }
+    }
+}
+
+/// A matrix of indices, `rank` to a row.
+pub(super) fn index_matrix(indices: &[i64], rank: usize, rows: usize) -> Result<Tensor> {
+    Tensor::from_slice(Shape::new(&[rows, rank])?, indices)
+}
+
+/// Checks the three parts of a sparse tensor against each other.
+pub(super) fn check_parts(indices: &Tensor, values: &Tensor, shape: &Tensor) -> Result<()> {
+    for (what, part, rank) in [("indices", indices, 2), ("values", values, 1), ("shape", shape, 1)]
+    {
+        if part.rank() != rank {
+            return Err(invalid_argument!(
+                "Sparse {what} must be rank {rank} but is rank {}",
+                part.rank()
+            ));
+        }
+    }
+    if indices.dims()[0] != values.num_elements() {
+        return Err(invalid_argument!(
+            "Number of elements in indices ({}) and values ({}) do not match",
+            indices.dims()[0],
+            values.num_elements()
+        ));
+    }
+    if indices.dims()[1] != shape.num_elements() {
+        return Err(invalid_argument!(
+            "Index rank ({}) and shape rank ({}) do not match",
+            indices.dims()[1],
+            shape.num_elements()
+        ));
+    }
+    Ok(())
+}
+
+/// Sorts by row-major order.
+#[derive(Debug)]
+struct Reorder;
+
+impl Kernel for Reorder {
+    fn new(_: &Attrs<'_>) -> Result<Reorder> {
+        Ok(Reorder)
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let (indices, values) = (ctx.input(0)?, ctx.input(1)?);
+        check_parts(indices, values, ctx.input(2)?)?;
+        let (count, rank) = (indices.dims()[0], indices.dims()[1]);
+        let flat = indices.values::<i64>()?;
+        let index = |at: usize| &flat[at * rank..(at + 1) * rank];
+        let mut order: Vec<usize> = (0..count).collect();
+        order.sort_by(|&a, &b| index(a).cmp(index(b)));
+        let sorted: Vec<i64> = order.iter().flat_map(|&at| index(at).iter().copied()).collect();
+        let outputs = (index_matrix(&sorted, rank, count)?, pick(values, &order)?);
+        ctx.set_output(0, outputs.0);
+        ctx.set_output(1, outputs.1);
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct Reshape;
+
+fn display(dims: &[i64]) -> String {
+    let words: Vec<String> = dims.iter().map(i64::to_string).collect();
+    format!("[{}]", words.join(","))
+}
+
+/// The new shape, with the dimension given as -1 worked out.
+fn target_shape(input: &Shape, requested: &[i64]) -> Result<Shape> {
+    let dense = input.num_elements();
+    let mut unknown = None;
+    let mut dims = Vec::with_capacity(requested.len());
+    for (at, &dim) in requested.iter().enumerate() {
+        if dim == -1 {
+            if let Some(first) = unknown {
+                return Err(invalid_argument!(
+                    "only one output dimension may be -1, not both {first} and {at}"
+                ));
+            }
+            unknown = Some(at);
+            dims.push(1);
+        } else {
+            dims.push(
+                usize::try_from(dim)
+                    .map_err(|_| invalid_argument!("size {at} must be non-negative, not {dim}"))?,
+            );
+        }
+    }
+    let known = Shape::new(&dims)?.num_elements();
+    if let Some(at) = unknown {
+        if known == 0 {
+            return Err(invalid_argument!(
+                "reshape cannot infer the missing input size for an empty tensor unless all \
+                 specified input sizes are non-zero"
+            ));
+        }
+        if !dense.is_multiple_of(known) {
+            return Err(invalid_argument!(
+                "Input to reshape is a SparseTensor with {dense} dense values, but the requested \
+                 shape requires a multiple of {known}. input_shape={input} output_shape={}",
+                Shape::new(&dims)?
+            ));
+        }
+        dims[at] = dense / known;
+    }
+    let shape = Shape::new(&dims)?;
+    if shape.num_elements() != dense {
+        return Err(invalid_argument!(
+            "Input to reshape is a tensor with {dense} dense values, but the requested shape has \
+             {}. input_shape={input} output_shape={shape}",
+            shape.num_elements()
+        ));
+    }
+    Ok(shape)
+}
+
+impl Kernel for Reshape {
+    fn new(_: &Attrs<'_>) -> Result<Reshape> {
+        Ok(Reshape)
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let (indices, input, requested) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
+        if indices.rank() != 2 {
+            return Err(invalid_argument!("Input must be a matrix."));
+        }
+        if input.rank() != 1 {
+            return Err(invalid_argument!("Input shape must be a vector."));
+        }
+        if requested.rank() != 1 {
+            return Err(invalid_argument!(
+                "Target shape should be a vector but received shape {}",
+                requested.shape()
+            ));
+        }
+        let rank = indices.dims()[1];
+        if input.num_elements() != rank {
+            return Err(invalid_argument!("Input tensor rank must match input shape length."));
+        }
+        let from = Shape::from_signed(input.values()?)?;
+        let to = target_shape(&from, requested.values()?)?;
+        let mut output = Vec::with_capacity(indices.dims()[0] * to.rank());
+        for index in indices.values::<i64>()?.chunks_exact(rank.max(1)) {
+            let Some(mut flat) = super::dense::offset(index, from.dims()) else {
+                return Err(invalid_argument!(
+                    "index {} is out of bounds of shape {from}",
+                    display(index)
+                ));
+            };
+            let start = output.len();
+            output.resize(start + to.rank(), 0);
+            for (at, &dim) in to.dims().iter().enumerate().rev() {
+                output[start + at] = (flat % dim) as i64;
+                flat /= dim;
+            }
+        }
+        let output = index_matrix(&output, to.rank(), indices.dims()[0])?;
+        ctx.set_output(0, output);
+        ctx.set_output(1, Tensor::vector(&to.signed().collect::<Vec<_>>())?);
+        Ok(())
+    }
+}
+
+/// Puts a default value into the first column of each empty row.
+#[derive(Debug)]
+struct FillEmptyRows;
+
+impl Kernel for FillEmptyRows {
+    fn new(_: &Attrs<'_>) -> Result<FillEmptyRows> {
+        Ok(FillEmptyRows)
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let (indices, values) = (ctx.input(0)?, ctx.input(1)?);
+        let (shape, default) = (ctx.input(2)?, ctx.input(3)?);
+        for (holds, what, part) in [
+            (shape.rank() == 1, "dense_shape must be a vector", shape),
+            (indices.rank() == 2, "indices must be a matrix", indices),
+            (values.rank() == 1, "values must be a vector", values),
+            (default.rank() == 0, "default_value must be a scalar", default),
+        ] {
+            if !holds {
+                return Err(invalid_argument!("{what}, saw: {}", part.shape()));
+            }
+        }
+        let (count, rank) = (indices.dims()[0], indices.dims()[1]);
+        if values.num_elements() != count {
+            return Err(invalid_argument!(
+                "The length of `values` ({}) must match the first dimension of `indices` ({count}).",
+                values.num_elements()
+            ));
+        }
+        if shape.num_elements() == 0 || rank == 0 {
+            return Err(invalid_argument!("Dense shape cannot be empty."));
+        }
+        let rows = usize::try_from(shape.values::<i64>()?[0])
+            .map_err(|_| invalid_argument!("dense_shape must not be negative"))?;
+        if rows == 0 && count > 0 {
+            return Err(invalid_argument!(
+                "Received SparseTensor with dense_shape[0] = 0 but indices.shape[0] = {count}"
+            ));
+        }
+        let mut by_row: Vec<usize> = Vec::with_capacity(count);
+        let flat = indices.values::<i64>()?;
+        for (at, index) in flat.chunks_exact(rank).enumerate() {
+            let row = usize::try_from(index[0]).ok().filter(|&row| row < rows);
+            by_row.push(row.ok_or_else(|| {
+                invalid_argument!("indices({at}, 0) is invalid: {} >= {rows}", index[0])
+            })?);
+        }
+        // The shape of the outputs bounds what is allocated, so it is made first.
+        let mut indicator = Tensor::zeros(DType::Bool, Shape::vector(rows))?;
+        let empty = indicator.values_mut::<bool>()?;
+        empty.fill(true);
+        by_row.iter().for_each(|&row| empty[row] = false);
+        let mut order: Vec<usize> = (0..count).collect();
+        order.sort_by_key(|&at| by_row[at]);
+        let (mut places, mut out_indices) = (Vec::new(), Vec::new());
+        let mut reverse = vec![0i64; count];
+        let mut next = order.into_iter().peekable();
+        for (row, &is_empty) in empty.iter().enumerate() {
+            if is_empty {
+                places.push(count);
+                out_indices.push(row as i64);
+                out_indices.resize(out_indices.len() + rank - 1, 0);
+            }
+            while let Some(at) = next.next_if(|&at| by_row[at] == row) {
+                reverse[at] = places.len() as i64;
+                places.push(at);
+                out_indices.extend_from_slice(&flat[at * rank..(at + 1) * rank]);
+            }
+        }
+        // The default value stands behind the others, at place `count`.
+        let pool = crate::data_flow::join::join(
+            values.dtype(),
+            Shape::vector(count + 1),
+            &[values.clone(), default.clone()],
+        )?;
+        let output = (index_matrix(&out_indices, rank, places.len())?, pick(&pool, &places)?);
+        ctx.set_output(0, output.0);
+        ctx.set_output(1, output.1);
+        ctx.set_output(2, indicator);
+        ctx.set_output(3, Tensor::vector(&reverse)?);
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct FillEmptyRowsGrad;
+
+impl Kernel for FillEmptyRowsGrad {
+    fn new(_: &Attrs<'_>) -> Result<FillEmptyRowsGrad> {
+        Ok(FillEmptyRowsGrad)
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let (map, grad) = (ctx.input(0)?, ctx.input(1)?);
+        for (what, part) in [("reverse_index_map", map), ("grad_values", grad)] {
+            if part.rank() != 1 {
+                return Err(invalid_argument!("{what} must be a vector, saw: {}", part.shape()));
+            }
+        }
+        let count = grad.num_elements();
+        let mut used = vec![false; count];
+        let mut places = Vec::with_capacity(map.num_elements());
+        for &at in map.values::<i64>()? {
+            let place =
+                usize::try_from(at).ok().filter(|&place| place < count).ok_or_else(|| {
+                    invalid_argument!(
+                        "Elements in reverse index must be in [0, {count}) but got {at}"
+                    )
+                })?;
+            used[place] = true;
+            places.push(place);
+        }
+        let values = pick(grad, &places)?;
+        let default = for_number!(grad.dtype(), T => {
+            let rest = grad.values::<T>()?.iter().zip(&used).filter(|(_, used)| !**used);
+            Ok(Tensor::scalar(rest.fold(T::default(), |sum, (&value, _)| sum.plus(value))))
+        })?;
+        ctx.set_output(0, values);
+        ctx.set_output(1, default);
+        Ok(())
+    }
+}
