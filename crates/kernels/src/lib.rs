@@ -11,6 +11,7 @@
 #![expect(unsafe_code, reason = "SIMD kernels: target features and raw matrix views")]
 
 mod aligned;
+pub mod batch_norm;
 pub mod conv;
 pub mod convert;
 pub mod elementwise;

@@ -28,6 +28,8 @@ pub trait Real: Copy + Send + Sync + PartialOrd + PartialEq + std::fmt::Debug + 
     fn widen_slice(x: &[Self], out: &mut [Self::Wide]);
     /// The slice itself, if this is a wide type.
     fn as_wide(x: &[Self]) -> Option<&[Self::Wide]>;
+    /// As [`Real::as_wide`], writable.
+    fn as_wide_mut(x: &mut [Self]) -> Option<&mut [Self::Wide]>;
     /// Rounds a slice of the wide type.
     fn narrow_slice(x: &[Self::Wide], out: &mut [Self]);
     /// `out[i] = F(x[i])`, on this thread.
@@ -75,6 +77,10 @@ macro_rules! wide {
             }
 
             fn as_wide(x: &[Self]) -> Option<&[Self]> {
+                Some(x)
+            }
+
+            fn as_wide_mut(x: &mut [Self]) -> Option<&mut [Self]> {
                 Some(x)
             }
 
@@ -130,6 +136,10 @@ macro_rules! half {
             }
 
             fn as_wide(_: &[Self]) -> Option<&[f32]> {
+                None
+            }
+
+            fn as_wide_mut(_: &mut [Self]) -> Option<&mut [f32]> {
                 None
             }
 
