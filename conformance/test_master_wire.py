@@ -128,12 +128,12 @@ def test_a_repeated_request_is_refused(master):
 
 
 def test_unknown_ops_are_named(master):
-    master.fails(
-        grpc.StatusCode.NOT_FOUND,
-        "CreateSession",
-        "Op type not registered 'NoSuchOp'",
-        graph_def=graph(node_def_pb2.NodeDef(name="strange", op="NoSuchOp")),
-    )
+    """TensorFlow refuses the whole graph; tensorfleet waits until a step needs the op."""
+    with pytest.raises(grpc.RpcError) as raised:
+        session = create_session(master, node_def_pb2.NodeDef(name="strange", op="NoSuchOp"))
+        master.call("RunStep", session_handle=session, target=["strange"], request_id=77)
+    assert raised.value.code() == grpc.StatusCode.NOT_FOUND
+    assert "Op type not registered 'NoSuchOp'" in raised.value.details()
 
 
 def test_devices_without_a_session(master):

@@ -7,18 +7,16 @@ use rustc_hash::FxHashMap;
 use tensorfleet_framework::{BoxFuture, Function, FunctionRunner, StepContext};
 use tensorfleet_graph::{Func, FunctionLibrary};
 use tensorfleet_planner::{Options, plan_function};
-use tensorfleet_runtime::{ComputePool, Executable, Run};
+use tensorfleet_runtime::{ComputePool, Executable, NewKernels, Run};
 use tensorfleet_tensor::{Result, Tensor};
 
 use crate::evaluate::Folding;
 use crate::task::Task;
-use crate::worker_session::WorkerSession;
 
 /// Runs the functions of one graph on the device of the caller.
 pub(crate) struct SessionFunctions {
     library: Arc<FunctionLibrary>,
     task: Arc<Task>,
-    session: Arc<WorkerSession>,
     compiled: Mutex<FxHashMap<String, Arc<CompiledFunction>>>,
 }
 
@@ -29,19 +27,16 @@ impl fmt::Debug for SessionFunctions {
 }
 
 impl SessionFunctions {
-    pub(crate) fn new(
-        library: Arc<FunctionLibrary>,
-        task: Arc<Task>,
-        session: Arc<WorkerSession>,
-    ) -> SessionFunctions {
-        SessionFunctions { library, task, session, compiled: Mutex::default() }
+    pub(crate) fn new(library: Arc<FunctionLibrary>, task: Arc<Task>) -> SessionFunctions {
+        SessionFunctions { library, task, compiled: Mutex::default() }
     }
 
     fn compile(&self, function: &Func) -> Result<CompiledFunction> {
         let registry = &*self.task.registry;
         let (evaluate, options) = (Folding::new(registry), Options::default());
         let body = plan_function(function, &self.library, registry, &evaluate, &options)?;
-        let executable = Executable::new(&body, registry, "CPU", &*self.session)?;
+        // Names of nodes repeat from function to function, so kernels are not the session's.
+        let executable = Executable::new(&body, registry, "CPU", &NewKernels)?;
         Ok(CompiledFunction { executable: Arc::new(executable), pool: Arc::clone(&self.task.pool) })
     }
 }

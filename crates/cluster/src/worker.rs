@@ -106,11 +106,8 @@ impl Worker {
     pub fn register_graph(&self, session: &str, graph: &Graph) -> Result<String> {
         let entry = self.session(session)?;
         let session = &entry.session;
-        let functions = Arc::new(SessionFunctions::new(
-            Arc::clone(graph.library()),
-            Arc::clone(&self.task),
-            Arc::clone(session),
-        ));
+        let functions =
+            Arc::new(SessionFunctions::new(Arc::clone(graph.library()), Arc::clone(&self.task)));
         let mut parts = Vec::new();
         let devices: Vec<Device> =
             session.devices.iter().map(|local| local.device.clone()).collect();

@@ -9,6 +9,7 @@ use tensorfleet_tensor::wire as tensor_wire;
 use tensorfleet_tensor::{Error, Result};
 use tonic::{Request, Response, Status};
 
+use crate::recent::RecentRequests;
 use crate::status::to_status;
 use crate::wire;
 
@@ -16,6 +17,7 @@ use crate::wire;
 #[derive(Clone, Debug)]
 pub(crate) struct MasterHandler {
     pub(crate) master: Arc<Master>,
+    pub(crate) recent: Arc<RecentRequests>,
 }
 
 fn reply<T>(outcome: Result<T>) -> Result<Response<T>, Status> {
@@ -73,6 +75,7 @@ impl MasterService for MasterHandler {
         let request = request.into_inner();
         let errors_in_body = request.store_errors_in_response_body;
         let outcome = async {
+            self.recent.check(request.request_id, "RunStep (Master)")?;
             let session = self.master.session(&request.session_handle)?;
             if !request.partial_run_handle.is_empty() {
                 let handle = request.partial_run_handle.clone();

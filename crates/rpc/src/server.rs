@@ -83,7 +83,7 @@ impl Server {
         };
         let router = transport::tune_server(tonic::transport::Server::builder())
             .add_service(
-                MasterServiceServer::new(MasterHandler { master })
+                MasterServiceServer::new(MasterHandler { master, recent: Arc::default() })
                     .max_decoding_message_size(usize::MAX)
                     .max_encoding_message_size(usize::MAX),
             )

@@ -14,9 +14,11 @@ const FRAME: u32 = 1 << 20;
 /// How long a connection may take to come up.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A peer that does not answer a ping within this time is gone.
-const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(3);
-const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(2);
+/// A peer whose machine does not answer for `IDLE + RETRIES * INTERVAL` is gone. The kernel asks:
+/// pings of HTTP/2 would do, but TensorFlow's servers hang up on a client that pings this often.
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(2);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(1);
+const KEEPALIVE_RETRIES: u32 = 2;
 
 /// Settings of the connection to a peer. The connector never uses a proxy.
 pub(crate) fn tune_client(endpoint: Endpoint) -> Endpoint {
@@ -26,8 +28,9 @@ pub(crate) fn tune_client(endpoint: Endpoint) -> Endpoint {
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)
         .max_frame_size(FRAME)
-        .http2_keep_alive_interval(KEEPALIVE_INTERVAL)
-        .keep_alive_timeout(KEEPALIVE_TIMEOUT)
+        .tcp_keepalive(Some(KEEPALIVE_IDLE))
+        .tcp_keepalive_interval(Some(KEEPALIVE_INTERVAL))
+        .tcp_keepalive_retries(Some(KEEPALIVE_RETRIES))
 }
 
 /// Settings of the server.

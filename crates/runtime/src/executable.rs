@@ -92,6 +92,27 @@ pub trait KernelCache {
     ) -> Result<Implementation>;
 }
 
+/// Makes every kernel anew: for graphs whose nodes belong to nobody else.
+#[derive(Debug)]
+pub struct NewKernels;
+
+impl KernelCache for NewKernels {
+    fn get_or_create(
+        &self,
+        _: &Node,
+        create: &mut dyn FnMut() -> Result<Implementation>,
+    ) -> Result<Implementation> {
+        create()
+    }
+}
+
+/// Whether a node's kernel must be the same one in every step of a session. Nodes that planning
+/// makes, as the ends of edges between devices, have underscores; they keep nothing, and their
+/// names repeat from plan to plan.
+fn keeps_state(node: &Node) -> bool {
+    node.is_stateful() && !node.op.starts_with('_')
+}
+
 impl Executable {
     /// Compiles a graph for a device of the given kind.
     pub fn new(
@@ -105,7 +126,7 @@ impl Executable {
             .iter()
             .map(|node| {
                 let mut create = || registry.create_kernel(node, device_kind);
-                if node.is_stateful() { cache.get_or_create(node, &mut create) } else { create() }
+                if keeps_state(node) { cache.get_or_create(node, &mut create) } else { create() }
             })
             .collect::<Result<_>>()?;
         let kinds: Vec<Option<ControlFlow>> = implementations

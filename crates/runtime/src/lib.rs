@@ -10,7 +10,7 @@ mod run;
 mod state;
 mod trace;
 
-pub use executable::{Executable, KernelCache};
+pub use executable::{Executable, KernelCache, NewKernels};
 pub use pool::ComputePool;
 pub use rendezvous::LocalRendezvous;
 pub use run::Run;
