@@ -15,7 +15,8 @@ from conformance.differential.draw import Draw
 class Tolerance:
     """How far floating-point results may lie apart: `atol + ulps * epsilon * |expected|`.
 
-    Epsilon is that of the result's type, so one tolerance serves all of them.
+    Epsilon is that of the result's type, and `atol` grows with it beyond single precision, so one
+    tolerance serves all of them.
     """
 
     reason: str

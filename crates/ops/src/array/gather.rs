@@ -61,9 +61,9 @@ impl Kernel for Gather {
     /// Only the rows that are gathered are read.
     fn cost(&self, inputs: &[Value]) -> u64 {
         match inputs {
-            [Value::Tensor(params), Value::Tensor(indices), ..] if params.num_elements() > 0 => {
-                let row = params.byte_len() / params.dims()[0];
-                (indices.num_elements() * row) as u64 / 4
+            [Value::Tensor(params), Value::Tensor(indices), ..] => {
+                let rows = params.dims().first().copied().unwrap_or(1).max(1);
+                (indices.num_elements() * (params.byte_len() / rows)) as u64 / 4
             }
             _ => 0,
         }
