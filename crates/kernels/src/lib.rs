@@ -17,6 +17,7 @@ pub mod convert;
 pub mod elementwise;
 pub mod gemm;
 pub mod hash;
+pub mod lrn;
 pub mod math;
 pub mod optimizers;
 pub mod parallel;
