@@ -285,9 +285,9 @@ fn check_sparse(
             ));
         }
     }
-    if expected.len() != values.rank() {
+    if expected.len() > values.rank() {
         return Err(invalid_argument!(
-            "Shape mismatch: expected values rank {}, got {}",
+            "Shape mismatch: expected values rank at least ({}), got ({})",
             expected.len(),
             values.rank()
         ));

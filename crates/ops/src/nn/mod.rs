@@ -1,6 +1,7 @@
 //! Neural networks: activations, convolutions, pooling, normalisation, losses.
 
 mod activation;
+mod batch_norm;
 mod bias_add;
 mod candidate_sampler;
 mod conv;
@@ -10,6 +11,7 @@ mod data_format;
 mod in_top_k;
 mod l2_loss;
 mod layout;
+mod lrn;
 mod nth_element;
 mod pool;
 mod recurrent;
@@ -25,6 +27,7 @@ use tensorfleet_tensor::{DType, Error, internal};
 
 pub(super) const OPS: &[&[Op]] = &[
     activation::OPS,
+    batch_norm::OPS,
     bias_add::OPS,
     candidate_sampler::OPS,
     conv::CONV2D,
@@ -37,6 +40,7 @@ pub(super) const OPS: &[&[Op]] = &[
     data_format::OPS,
     in_top_k::OPS,
     l2_loss::OPS,
+    lrn::OPS,
     nth_element::OPS,
     pool::OPS,
     recurrent::GRU,
