@@ -5,12 +5,12 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use tensorfleet_graph::{
     AttrList, AttrMap, AttrValue, Func, FunctionDef, FunctionLibrary, Graph, Node, NodeDef, NodeId,
-    OpLookup, Output, ValueType, find_def, signature,
+    OpLookup, Output, find_def, signature,
 };
 use tensorfleet_tensor::{Context, Error, Result, invalid_argument, not_found};
 
 use crate::edit::NewNode;
-use crate::prune;
+use crate::{calls, prune};
 
 /// A function's body as a graph.
 #[derive(Debug)]
@@ -38,75 +38,6 @@ pub fn instantiate_function(
         .ok_or_else(|| not_found!("Function {} is not defined.", func.name))?;
     instantiate(def, &func.attrs, library, ops)
         .context(|| format!("while instantiating function {}", func.name))
-}
-
-/// Turns nodes whose op is a function into nodes that call it, which have kernels.
-pub(crate) fn spell_out_calls(graph: &mut Graph, ops: &dyn OpLookup) -> Result<()> {
-    for index in 0..graph.len() {
-        let id = NodeId(index as u32);
-        let node = graph.node(id);
-        let Some(own) = &node.signature else { continue };
-        if graph.library().find(&node.op).is_none() {
-            continue;
-        }
-        let op = if own.def.is_stateful { "StatefulPartitionedCall" } else { "PartitionedCall" };
-        let types = |values: &[ValueType]| {
-            AttrValue::List(AttrList::Types(values.iter().map(|value| value.dtype).collect()))
-        };
-        let (notes, bindings): (AttrMap, AttrMap) =
-            AttrMap::clone(&node.attrs).into_iter().partition(|(name, _)| name.starts_with('_'));
-        let func = Func { name: node.op.to_string(), attrs: bindings };
-        let mut attrs = notes;
-        attrs.insert("Tin".to_owned(), types(&own.inputs));
-        attrs.insert("Tout".to_owned(), types(&own.outputs));
-        attrs.insert("f".to_owned(), AttrValue::Func(func));
-        let (attrs, signature) = signature(op, attrs, graph.library(), ops)?;
-        let node = graph.node_mut(id);
-        (node.op, node.attrs, node.signature) = (op.into(), attrs, Some(signature));
-    }
-    Ok(())
-}
-
-/// The functions that the nodes of a graph may call, directly or not.
-pub(crate) fn reachable(graph: &Graph) -> FunctionLibrary {
-    let library = graph.library();
-    let mut found = FunctionLibrary::default();
-    if library.is_empty() {
-        return found;
-    }
-    let mut names: Vec<String> = Vec::new();
-    for node in graph.nodes() {
-        mentioned(&node.op, &node.attrs, &mut names);
-    }
-    while let Some(name) = names.pop() {
-        let Some(function) = library.find(&name).filter(|_| found.find(&name).is_none()) else {
-            continue;
-        };
-        found.insert(Arc::clone(function));
-        if let Some(gradient) = library.gradient(&name) {
-            found.insert_gradient(name, gradient.to_owned());
-            names.push(gradient.to_owned());
-        }
-        for node in &function.nodes {
-            mentioned(&node.op, &node.attrs, &mut names);
-        }
-    }
-    found
-}
-
-/// Collects what may be names of functions in a node.
-fn mentioned(op: &str, attrs: &AttrMap, names: &mut Vec<String>) {
-    names.push(op.to_owned());
-    for value in attrs.values() {
-        let funcs = match value {
-            AttrValue::Func(func) => std::slice::from_ref(func),
-            AttrValue::List(AttrList::Funcs(funcs)) => funcs,
-            _ => &[],
-        };
-        for func in funcs {
-            mentioned(&func.name, &func.attrs, names);
-        }
-    }
 }
 
 fn instantiate(
@@ -146,7 +77,7 @@ fn without_unused(body: FunctionBody, ops: &dyn OpLookup) -> Result<FunctionBody
     let kept = prune::ancestors(&graph, effects.chain(control_returns.iter().copied()));
     let mut pruned = graph.retain(|id| kept[id.index()]);
     prune::check_registered(&pruned)?;
-    spell_out_calls(&mut pruned, ops)?;
+    calls::spell_out(&mut pruned, ops)?;
     let moved = |ids: Vec<NodeId>| -> Vec<NodeId> {
         let find = |id| pruned.find(&graph.node(id).name).expect("arguments and results are kept");
         ids.into_iter().map(find).collect()

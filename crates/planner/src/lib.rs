@@ -15,6 +15,7 @@
 //!
 //! In debug builds the graph is validated after each pass.
 
+mod calls;
 mod edit;
 mod function;
 mod lower;
@@ -26,6 +27,8 @@ mod prune;
 mod redirect;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

@@ -1,0 +1,401 @@
+//! What becomes of calls, branches and loops.
+
+use expect_test::{Expect, expect};
+
+use super::*;
+use crate::testing::{ops, parse, print_graph};
+
+/// Lowers a graph whose roots are the nodes named `fetch...`.
+fn check_with(text: &str, options: &Options, expected: Expect) {
+    let ops = ops();
+    let graph = parse(text, &ops).unwrap();
+    let is_root = |(_, node): &(NodeId, &Node)| node.name.starts_with("fetch");
+    let roots = graph.iter().filter(is_root).map(|(id, _)| id).collect();
+    let text = match lower(Step { graph, roots }, &ops, options) {
+        Ok((step, _)) => {
+            step.graph.validate().unwrap();
+            print_graph(&step.graph)
+        }
+        Err(error) => error.to_string(),
+    };
+    expected.assert_eq(&text);
+}
+
+fn check(text: &str, expected: Expect) {
+    check_with(text, &Options::default(), expected);
+}
+
+#[test]
+fn a_call_becomes_its_body() {
+    check(
+        "fn f(x: float, y: float) -> (a: float = sum:z:0, b: float = x) {
+           two = Const
+           unused = Neg(two:output:0)
+           twice = Mul(x, two:output:0) @/job:ps
+           sum = Add(twice:z, y) {_class=[loc:@twice loc:@outside]}
+         }
+         p = Const
+         q = Const
+         c = PartitionedCall(p, q) @/task:1 {f=&f, Tin=[float float], Tout=[float float]}
+         fetch = Add(c, c:1)",
+        expect![[r#"
+            p = Const
+            q = Const
+            fetch = Add(c/sum, p)
+            c/two = Const @/task:1
+            c/twice = Mul(p, c/two) @/job:ps/task:1
+            c/sum = Add(c/twice, q) @/task:1
+        "#]],
+    );
+}
+
+#[test]
+fn a_body_waits_for_what_its_call_waits_for_and_effects_happen() {
+    check(
+        "fn f(h: resource) -> (a: float = one:output:0) ^write {
+           one = Const
+           write = AssignVariableOp(h, one:output:0)
+         }
+         h = VarHandleOp
+         before = NoOp
+         c = StatefulPartitionedCall(h, ^before) {f=&f, Tin=[resource], Tout=[float]}
+         d = f(h) @ps0
+         fetch_value = Identity(d)
+         fetch = NoOp(^c)",
+        expect![[r#"
+            h = VarHandleOp
+            before = NoOp
+            fetch_value = Identity(d/one)
+            fetch = NoOp(^c/output_control_node)
+            c/input = Identity(h, ^before)
+            c/one = Const(^before)
+            c/write = AssignVariableOp(c/input, c/one)
+            c/output_control_node = NoOp(^c/one, ^c/write)
+            d/one = Const @ps0
+            d/write = AssignVariableOp(h, d/one) @ps0
+        "#]],
+    );
+}
+
+#[test]
+fn an_argument_passed_through_two_calls_is_waited_for() {
+    check(
+        "fn id(x: float) -> (y: float = x) {
+         }
+         a = Const
+         b = id(a)
+         c = id(b)
+         fetch = NoOp(^c)",
+        expect![[r#"
+            a = Const
+            fetch = NoOp(^c/output_control_node)
+            c/output_control_node = NoOp(^a)
+        "#]],
+    );
+}
+
+#[test]
+fn recursion_and_functions_that_ask_for_it_stay_calls() {
+    let text = "fn f(x: float) -> (y: float = g:y:0) {
+           n = Neg(x)
+           g = g(n:y:0)
+         }
+         fn g(x: float) -> (y: float = f:y:0) {
+           f = f(x)
+         }
+         a = Const
+         fetch = f(a)
+         fetch_call = PartitionedCall(a) {f=&f, Tin=[float], Tout=[float], _noinline=true}";
+    check(
+        text,
+        expect![[r#"
+            a = Const
+            fetch_call = PartitionedCall(a)
+            fetch/n = Neg(a)
+            fetch/output_control_node = NoOp(^fetch/g/output_control_node)
+            fetch/g/f = PartitionedCall(fetch/n)
+            fetch/g/output_control_node = NoOp(^fetch/g/f)
+        "#]],
+    );
+    let options = Options { inline_functions: false, ..Options::default() };
+    check_with(
+        text,
+        &options,
+        expect![[r#"
+            a = Const
+            fetch = PartitionedCall(a)
+            fetch_call = PartitionedCall(a)
+        "#]],
+    );
+}
+
+#[test]
+fn bodies_that_do_not_exist_or_fit_are_refused() {
+    let call = |f: &str| format!("fn f(x: float) -> (y: float = x) {{\n}}\na = Const\nfetch = {f}");
+    check(
+        &call("PartitionedCall(a) {f=&g, Tin=[float], Tout=[float]}"),
+        expect!["NOT_FOUND: Function g is not defined."],
+    );
+    check(
+        &call("PartitionedCall(a, a) {f=&f, Tin=[float float], Tout=[float]}"),
+        expect![[r#"
+            INVALID_ARGUMENT: function f takes 1 arguments, got 2
+            	 [[{{node fetch}}]]"#]],
+    );
+    check(
+        "fn f(x: float) -> (y: float = n:y:0) {
+           n = Neg(gone:y:0)
+         }
+         a = Const
+         fetch = f(a)",
+        expect![[r#"
+            INVALID_ARGUMENT: while instantiating function f: input gone:y:0 is not found
+            	 [[{{node n}}]]"#]],
+    );
+}
+
+const IF: &str = "
+    fn yes(x: float, h: resource) -> (r: float = n:y:0, s: float = x) ^write {
+      c = Const
+      n = Neg(x)
+      write = AssignVariableOp(h, c:output:0)
+    }
+    fn no(x: float, h: resource) -> (r: float = c:output:0, s: float = x) {
+      c = Const
+    }
+    p = Const {dtype=bool}
+    x = Const @ps0
+    h = VarHandleOp @ps1
+";
+
+#[test]
+fn a_branch_runs_between_switches_and_merges() {
+    check(
+        &format!(
+            "{IF}
+             i = If(p, x, h) {{then_branch=&yes, else_branch=&no, Tin=[float resource], \
+             Tout=[float float], _lower_using_switch_merge=true}}
+             fetch = Add(i, i:1)"
+        ),
+        expect![[r#"
+            p = Const
+            x = Const @ps0
+            h = VarHandleOp @ps1
+            fetch = Add(i/merge_0, x)
+            i/pivot_switch = Switch(p, p)
+            i/switch_0 = Switch(x, p) @ps0
+            i/switch_1 = Switch(h, p) @ps1
+            i/pivot_else = Identity(i/pivot_switch)
+            i/else/c = Const(^i/pivot_else)
+            i/pivot_then = Identity(i/pivot_switch:1)
+            i/then/c = Const(^i/pivot_then)
+            i/then/n = Neg(i/switch_0:1)
+            i/then/write = AssignVariableOp(i/switch_1:1, i/then/c)
+            i/merge_0 = Merge(i/else/c, i/then/n)
+        "#]],
+    );
+}
+
+#[test]
+fn who_waits_for_a_branch_waits_for_the_one_that_runs() {
+    check(
+        &format!(
+            "{IF}
+             before = NoOp
+             i = If(p, x, h, ^before) {{then_branch=&yes, else_branch=&no, \
+             Tin=[float resource], Tout=[float float], _lower_using_switch_merge=true}}
+             fetch = NoOp(^i)"
+        ),
+        expect![[r#"
+            p = Const
+            x = Const @ps0
+            h = VarHandleOp @ps1
+            before = NoOp
+            fetch = NoOp(^i/executed)
+            i/condition = Identity(p, ^before)
+            i/pivot_switch = Switch(i/condition, i/condition)
+            i/switch_0 = Switch(x, i/condition) @ps0
+            i/switch_1 = Switch(h, i/condition) @ps1
+            i/pivot_else = Identity(i/pivot_switch)
+            i/else/c = Const(^i/pivot_else)
+            i/pivot_then = Identity(i/pivot_switch:1)
+            i/then/c = Const(^i/pivot_then)
+            i/then/n = Neg(i/switch_0:1)
+            i/then/write = AssignVariableOp(i/switch_1:1, i/then/c)
+            i/branch_executed = Identity(i/pivot_else, ^i/switch_0, ^i/else/c)
+            i/branch_executed_1 = Identity(i/pivot_then, ^i/switch_0, ^i/then/n, ^i/then/write)
+            i/executed = Merge(i/branch_executed, i/branch_executed_1)
+        "#]],
+    );
+}
+
+#[test]
+fn without_the_attribute_control_flow_is_left_to_a_kernel() {
+    check(
+        &format!(
+            "{IF}
+             fetch = If(p, x, h) {{then_branch=&yes, else_branch=&no, \
+             Tin=[float resource], Tout=[float float]}}"
+        ),
+        expect![[r#"
+            p = Const
+            x = Const @ps0
+            h = VarHandleOp @ps1
+            fetch = If(p, x, h)
+        "#]],
+    );
+}
+
+#[test]
+fn a_case_chooses_by_number() {
+    check(
+        "fn f(x: float) -> (y: float = n:y:0) {
+           n = Neg(x)
+         }
+         fn g(x: float) -> (y: float = x) {
+         }
+         i = Const {dtype=int32}
+         x = Const
+         fetch = Case(i, x) {branches=[&f &g &f], Tin=[float], Tout=[float], \
+         _lower_using_switch_merge=true}",
+        expect![[r#"
+            i = Const
+            x = Const
+            fetch/pivot_switch = _SwitchN(i, i)
+            fetch/switch_0 = _SwitchN(x, i)
+            fetch/pivot_branch_0 = Identity(fetch/pivot_switch)
+            fetch/branch_0/n = Neg(fetch/switch_0)
+            fetch/pivot_branch_1 = Identity(fetch/pivot_switch:1)
+            fetch/pivot_branch_2 = Identity(fetch/pivot_switch:2)
+            fetch/branch_2/n = Neg(fetch/switch_0:2)
+            fetch/branch_executed = Identity(fetch/pivot_branch_0, ^fetch/branch_0/n)
+            fetch/branch_executed_1 = Identity(fetch/pivot_branch_1, ^fetch/switch_0)
+            fetch/branch_executed_2 = Identity(fetch/pivot_branch_2, ^fetch/branch_2/n)
+            fetch/executed = Merge(fetch/branch_executed, fetch/branch_executed_1, fetch/branch_executed_2)
+        "#]],
+    );
+}
+
+#[test]
+fn a_loop_becomes_a_frame() {
+    check(
+        "fn goes_on(i: float, n: float, h: resource) -> (r: bool = l:z:0) {
+           l = Less(i, n)
+         }
+         fn body(i: float, n: float, h: resource) -> \
+         (i2: float = a:z:0, n2: float = same:y:0, h2: resource = h) ^write {
+           one = Const
+           a = Add(i, one:output:0)
+           same = Identity(n)
+           write = AssignVariableOp(h, n) @/job:ps
+         }
+         i = Const
+         n = Const
+         h = VarHandleOp @ps1
+         before = NoOp
+         w = While(i, n, h, ^before) @w1 {cond=&goes_on, body=&body, \
+         T=[float float resource], _lower_using_switch_merge=true, parallel_iterations=3}
+         fetch = Identity(w)
+         fetch_n = Identity(w:1)
+         fetch_done = NoOp(^w)",
+        expect![[r#"
+            i = Const
+            n = Const
+            h = VarHandleOp @ps1
+            before = NoOp
+            fetch = Identity(w/exit)
+            fetch_n = Identity(n)
+            fetch_done = NoOp(^w/executed)
+            w/enter = Enter(i, ^before) @w1
+            w/merge = Merge(w/enter, w/next_iteration) @w1
+            w/enter_1 = Enter(n, ^before) @w1
+            w/enter_2 = Enter(h, ^before) @w1
+            w/cond/l = Less(w/merge, w/enter_1) @w1
+            w/loop_cond = LoopCond(w/cond/l) @w1
+            w/switch = Switch(w/merge, w/loop_cond) @w1
+            w/pivot = Identity(w/switch:1) @w1
+            w/constant = Identity(w/enter_1, ^w/pivot) @w1
+            w/constant_1 = Identity(w/enter_2, ^w/pivot) @w1
+            w/body/one = Const(^w/pivot) @w1
+            w/body/a = Add(w/switch:1, w/body/one) @w1
+            w/body/write = AssignVariableOp(w/constant_1, w/constant) @/job:ps
+            w/next_iteration = NextIteration(w/body/a, ^w/body/write) @w1
+            w/exit = Exit(w/switch) @w1
+            w/executed = NoOp(^w/exit) @w1
+        "#]],
+    );
+}
+
+#[test]
+fn a_loop_over_state_alone_gets_something_that_goes_round() {
+    check(
+        "fn goes_on(h: resource) -> (r: float = v:value:0) {
+           v = ReadVariableOp(h)
+         }
+         fn body(h: resource) -> (g: resource = h) ^w {
+           c = Const
+           w = AssignVariableOp(h, c:output:0)
+         }
+         h = VarHandleOp
+         fetch = While(h) {cond=&goes_on, body=&body, T=[resource], \
+         _lower_using_switch_merge=true}",
+        expect![[r#"
+            h = VarHandleOp
+            fetch/enter = Enter(h)
+            fetch/ticker = Const
+            fetch/enter_1 = Enter(fetch/ticker)
+            fetch/merge = Merge(fetch/enter_1, fetch/next_iteration)
+            fetch/cond/v = ReadVariableOp(fetch/enter)
+            fetch/to_bool = ToBool(fetch/cond/v)
+            fetch/loop_cond = LoopCond(fetch/to_bool)
+            fetch/switch = Switch(fetch/merge, fetch/loop_cond)
+            fetch/pivot = Identity(fetch/switch:1)
+            fetch/constant = Identity(fetch/enter, ^fetch/pivot)
+            fetch/body/c = Const(^fetch/pivot)
+            fetch/body/w = AssignVariableOp(fetch/constant, fetch/body/c)
+            fetch/next_iteration = NextIteration(fetch/switch:1, ^fetch/body/w)
+            fetch/exit = Exit(fetch/switch)
+            fetch/executed = NoOp(^fetch/exit)
+        "#]],
+    );
+}
+
+#[test]
+fn control_flow_nests() {
+    check(
+        "fn yes(x: float) -> (y: float = w:output:0) {
+           w = While(x) {cond=&goes_on, body=&body, T=[float], _lower_using_switch_merge=true}
+         }
+         fn no(x: float) -> (y: float = x) {
+         }
+         fn goes_on(x: float) -> (r: bool = l:z:0) {
+           l = Less(x, x)
+         }
+         fn body(x: float) -> (y: float = c:output:0) {
+           c = PartitionedCall(x) {f=&neg, Tin=[float], Tout=[float]}
+         }
+         fn neg(x: float) -> (y: float = n:y:0) {
+           n = Neg(x)
+         }
+         p = Const {dtype=bool}
+         x = Const
+         i = StatelessIf(p, x) {then_branch=&yes, else_branch=&no, Tin=[float], \
+         Tout=[float], _lower_using_switch_merge=true}
+         fetch = Identity(i)",
+        expect![[r#"
+            p = Const
+            x = Const
+            fetch = Identity(i/merge_0)
+            i/switch_0 = Switch(x, p)
+            i/merge_0 = Merge(i/switch_0, i/then/w/exit)
+            i/then/w/enter = Enter(i/switch_0:1)
+            i/then/w/merge = Merge(i/then/w/enter, i/then/w/next_iteration)
+            i/then/w/cond/l = Less(i/then/w/merge, i/then/w/merge)
+            i/then/w/loop_cond = LoopCond(i/then/w/cond/l)
+            i/then/w/switch = Switch(i/then/w/merge, i/then/w/loop_cond)
+            i/then/w/next_iteration = NextIteration(i/then/w/body/c/n)
+            i/then/w/exit = Exit(i/then/w/switch)
+            i/then/w/body/c/n = Neg(i/then/w/switch:1)
+        "#]],
+    );
+}

@@ -1,0 +1,214 @@
+//! What the rewrites make of small graphs.
+
+use expect_test::{Expect, expect};
+
+use super::*;
+use crate::testing::{SmallArithmetic, ops, parse, print_graph};
+
+/// Optimises a graph whose roots are the nodes named `fetch...`.
+fn check(text: &str, expected: Expect) {
+    let ops = ops();
+    let graph = parse(text, &ops).unwrap();
+    let is_root = |node: &Node| node.name.starts_with("fetch");
+    let roots = graph.iter().filter(|(_, node)| is_root(node)).map(|(id, _)| id).collect();
+    let step = optimise(Step { graph, roots }, &ops, &SmallArithmetic).unwrap();
+    expected.assert_eq(&print_graph(&step.graph));
+}
+
+#[test]
+fn constants_are_computed_once() {
+    check(
+        "a = Const {value=2}
+         b = Const {value=3}
+         c = Add(a, b)
+         s = Split(c)
+         d = Add(c, s:1)
+         x = RandomLike(d)
+         fetch = Mul(x, d)",
+        expect![[r#"
+            d = Const {value=7.5}
+            x = RandomLike(d)
+            fetch = Mul(x, d)
+        "#]],
+    );
+}
+
+#[test]
+fn a_folded_node_stays_in_its_branch() {
+    check(
+        "p = Const {dtype=bool}
+         r = RandomLike(a)
+         s = Switch(r, p)
+         pivot = Identity(s:1)
+         a = Const {value=2}
+         b = Const(^pivot) {value=3}
+         n = NoOp(^pivot)
+         c = Add(b, b, ^n)
+         fetch = Add(c, s:1)",
+        expect![[r#"
+            p = Const
+            r = RandomLike(a)
+            s = Switch(r, p)
+            pivot = Identity(s:1)
+            a = Const {value=2}
+            n = NoOp(^pivot)
+            c = Const(^pivot, ^n) {value=6}
+            fetch = Add(c, s:1)
+        "#]],
+    );
+}
+
+#[test]
+fn nodes_that_pass_on_their_input_go() {
+    check(
+        "one = Const {value=1}
+         zero = Const
+         c = Const {value=7}
+         x = RandomLike(c)
+         a = Identity(x)
+         b = Mul(one, a)
+         d = Sub(b, zero)
+         n = IdentityN(d, x) {T=[float float]}
+         plus = Add(n:1, zero)
+         fetch = Mul(n, plus)
+         fetch_done = NoOp(^d)",
+        expect![[r#"
+            zero = Const
+            c = Const {value=7}
+            x = RandomLike(c)
+            plus = Add(x, zero)
+            fetch = Mul(x, plus)
+            fetch_done = NoOp(^x)
+        "#]],
+    );
+}
+
+#[test]
+fn identities_that_do_something_stay() {
+    check(
+        "v = VariableV2 @ps0
+         read = Identity(v) @ps0
+         assign = Assign(v, read) @ps0
+         late = Identity(read, ^assign) @ps0
+         cached = Identity(late) @w0
+         fetch_1 = Neg(cached) @w1
+         fetch_2 = Neg(cached) @w0
+         p = Const @w0 {dtype=bool}
+         s = Switch(late, p) @w0
+         pivot = Identity(s:1) @w0
+         fetch_3 = NoOp(^pivot) @w0
+         local = Identity(late) @w0
+         fetch_4 = Abs(local) @w0",
+        expect![[r#"
+            v = VariableV2 @ps0
+            read = Identity(v) @ps0
+            assign = Assign(v, read) @ps0
+            late = Identity(read, ^assign) @ps0
+            cached = Identity(late) @w0
+            fetch_1 = Neg(cached) @w1
+            fetch_2 = Neg(cached) @w0
+            p = Const @w0
+            s = Switch(late, p) @w0
+            pivot = Identity(s:1) @w0
+            fetch_3 = NoOp(^pivot) @w0
+            fetch_4 = Abs(late) @w0
+        "#]],
+    );
+}
+
+#[test]
+fn equal_nodes_are_computed_once() {
+    check(
+        "c = Const {value=7}
+         e = Const {value=7}
+         x = RandomLike(c)
+         y = RandomLike(e)
+         a = Neg(x) {_note=1}
+         b = Neg(x)
+         d = Neg(x) @ps0
+         f = Neg(x, ^y)
+         g = Mean2(x, y)
+         h = Mean2(y, x)
+         i = Add(a, b)
+         j = Add(b, a)
+         k = Add(a, a)
+         fetch = IdentityN(d, f, g, h, i, j, k, ^y) {T=[float float float float float float float]}",
+        expect![[r#"
+            c = Const {value=7}
+            x = RandomLike(c)
+            y = RandomLike(c)
+            a = Neg(x)
+            d = Neg(x) @ps0
+            f = Neg(x, ^y)
+            g = Mean2(x, y)
+            k = Add(a, a)
+            fetch = IdentityN(d, f, g, g, k, k, k, ^y)
+        "#]],
+    );
+}
+
+#[test]
+fn a_product_is_joined_with_its_bias_and_activation() {
+    check(
+        "c = Const {value=7}
+         x = RandomLike(c)
+         m = MatMul(x, x, ^n)
+         n = NoOp(^x)
+         b = BiasAdd(m, x)
+         r = Relu(b)
+         m2 = MatMul(r, r)
+         b2 = BiasAdd(m2, x)
+         fetch = Abs(b2)
+         m3 = MatMul(fetch, fetch)
+         b3 = BiasAdd(m3, m3)
+         m4 = MatMul(b3, b3)
+         b4 = BiasAdd(m4, x)
+         r4 = Relu(b4)
+         fetch_2 = Add(b4, r4)
+         m5 = MatMul(x, fetch_2)
+         b5 = BiasAdd(m5, x, ^m4)
+         fetch_3 = Relu(b5)",
+        expect![[r#"
+            c = Const {value=7}
+            x = RandomLike(c)
+            n = NoOp(^x)
+            r = _FusedMatMul(x, x, x, ^n)
+            b2 = _FusedMatMul(r, r, x)
+            fetch = Abs(b2)
+            m3 = MatMul(fetch, fetch)
+            b3 = BiasAdd(m3, m3)
+            m4 = MatMul(b3, b3)
+            b4 = BiasAdd(m4, x)
+            r4 = Relu(b4)
+            fetch_2 = Add(b4, r4)
+            m5 = MatMul(x, fetch_2)
+            b5 = BiasAdd(m5, x, ^m4)
+            fetch_3 = Relu(b5)
+        "#]],
+    );
+}
+
+#[test]
+fn constants_are_on_every_device_that_uses_them() {
+    check(
+        "c = Const @ps0 {value=7}
+         x = RandomLike(c) @w0
+         y = RandomLike(c) @w0
+         z = RandomLike(c) @w1
+         d = Const(^x) @ps0 {value=8}
+         fetch = Add(d, x) @w0
+         fetch_2 = Neg(y) @w0
+         fetch_3 = Neg(z, ^c) @w1",
+        expect![[r#"
+            x = RandomLike(c/copy) @w0
+            y = RandomLike(c/copy) @w0
+            z = RandomLike(c/copy_1) @w1
+            d = Const(^x) {value=8} @ps0
+            fetch = Add(d, x) @w0
+            fetch_2 = Neg(y) @w0
+            fetch_3 = Neg(z) @w1
+            c/copy = Const {value=7} @w0
+            c/copy_1 = Const {value=7} @w1
+        "#]],
+    );
+}
