@@ -807,3 +807,266 @@ def tensor_scatter(op, draw):
     yield Case(op, [x, i32([0], [9]), updates], {"bad_indices_policy": "IGNORE"})
     nan = np.array([1, np.nan, 3], np.float32)
     yield Case(op, [nan, i32([0], [1], [2]), np.array([np.nan, 1, 4], np.float32)])
+
+
+@generates("Roll")
+def roll(op, draw):
+    for dtype in draw.types(op, "T"):
+        shape = draw.shape(draw.integer(1, 4), low=0, high=4)
+        count = draw.integer(0, 3)
+        axes = [draw.integer(-len(shape), len(shape) - 1) for _ in range(count)]
+        shifts = [draw.integer(-7, 7) for _ in axes]
+        inputs = [np.array(shifts, index_type(draw)), np.array(axes, index_type(draw))]
+        yield Case(op, [draw.array(dtype, shape), *inputs])
+    x = draw.array(tf.float32, (2, 3))
+    for shift, axis in [
+        (scalar(1), scalar(0)), (i32(1, 1), scalar(0)), (i32([1, 1]), i32([1, 1])),
+        (i32(1), i32([1])), (scalar(1), scalar(2)), (scalar(1), scalar(-3)), (scalar(1), i32(0)),
+    ]:
+        yield Case(op, [x, shift, axis])
+    yield Case(op, [np.float32(3), scalar(1), scalar(0)])
+
+
+@generates("MirrorPad", "MirrorPadGrad")
+def mirror_pad(op, draw):
+    for dtype in draw.types(op, "T", quantized=op == "MirrorPad"):
+        for mode, edge in (("REFLECT", 1), ("SYMMETRIC", 0)):
+            shape = draw.shape(draw.integer(0, 4), high=4)
+            paddings = [[draw.integer(0, size - edge) for _ in range(2)] for size in shape]
+            if op == "MirrorPadGrad":
+                shape = [size + sum(pair) for size, pair in zip(shape, paddings)]
+            paddings = np.array(paddings, index_type(draw)).reshape(-1, 2)
+            yield Case(op, [draw.array(dtype, shape), paddings], {"mode": mode})
+    for paddings in [([2, 1], [0, 0]), ([3, 1], [0, 0]), ([-1, 1], [0, 0]), ([1, 1],), ([1, 1, 0], [1, 1, 0])]:
+        for mode in ("REFLECT", "SYMMETRIC"):
+            yield Case(op, [draw.array(tf.float32, (2, 2)), i32(*paddings)], {"mode": mode})
+
+
+@generates("ListDiff")
+def list_diff(op, draw):
+    for dtype in draw.types(op, "T"):
+        for count in (0, draw.integer(1, 12)):
+            x, y = repetitive(draw, dtype, (count,)), repetitive(draw, dtype, (draw.integer(0, 4),))
+            yield Case(op, [x, y], {"out_idx": draw.choice([tf.int32, tf.int64])})
+    yield Case(op, [np.array([np.nan, 0, 1], np.float32), np.array([np.nan, -0.0], np.float32)])
+    yield Case(op, [i32([1, 2]), i32(3)])
+    yield Case(op, [i32(1), i32([3])])
+
+
+@generates("Bitcast")
+def bitcast(op, draw):
+    types = draw.types(op, "T")
+    for source in types:
+        for _ in range(3):
+            target = draw.choice(types)
+            shape = draw.shape(draw.integer(0, 3), low=0, high=3)
+            if draw.chance(0.7) and target.size > source.size:
+                shape += (target.size // source.size,)
+            yield Case(op, [draw.array(source, shape, 0, 10)], {"type": target})
+
+
+def bands(draw, rows, columns):
+    """Draws a range of diagonals of a matrix: one number or two."""
+    lower = draw.integer(-max(rows - 1, 0), max(columns - 1, 0))
+    upper = draw.integer(lower, max(columns - 1, 0))
+    return scalar(lower) if draw.chance(0.3) else i32(lower) if draw.chance(0.2) else i32(lower, upper)
+
+
+ALIGNMENTS = ["LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT"]
+
+
+def aligned(op, draw):
+    return {"align": draw.choice(ALIGNMENTS)} if op.endswith("V3") else {}
+
+
+def band_sizes(band, rows, columns):
+    """Returns the number of diagonals in a band and the length of the longest."""
+    lower, upper = int(band.reshape(-1)[0]), int(band.reshape(-1)[-1])
+    return upper - lower + 1, min(rows + min(upper, 0), columns - max(lower, 0))
+
+
+@generates("MatrixDiag", "MatrixDiagPart", "MatrixSetDiag")
+def matrix_diag(op, draw):
+    for dtype in draw.types(op, "T"):
+        *outer, rows, columns = draw.shape(draw.integer(2, 4), low=0, high=4)
+        x = draw.array(dtype, (*outer, rows, columns))
+        diagonal = draw.array(dtype, (*outer, min(rows, columns)))
+        yield Case(op, {"MatrixDiag": [diagonal], "MatrixDiagPart": [x]}.get(op, [x, diagonal]))
+    x, vector = draw.array(tf.float32, (3, 4)), draw.array(tf.float32, (2,))
+    yield Case(op, {"MatrixDiag": [vector[0]], "MatrixDiagPart": [vector]}.get(op, [x, vector]))
+
+
+@generates("MatrixDiagPartV2", "MatrixDiagPartV3")
+def matrix_diag_part(op, draw):
+    for dtype in draw.types(op, "T") * 2:
+        shape = draw.shape(draw.integer(2, 4), high=5)
+        x = draw.array(dtype, shape)
+        yield Case(op, [x, bands(draw, *shape[-2:]), draw.array(dtype, ())], aligned(op, draw))
+    x, zero = draw.array(tf.float32, (3, 4)), np.float32(0)
+    for band in [scalar(4), scalar(-3), i32(1, -1), i32(-1, 4), i32(1, 2, 3), i32([1]), i32()]:
+        yield Case(op, [x, band, zero])
+    yield Case(op, [x, scalar(0), np.zeros(2, np.float32)])
+    yield Case(op, [x[0], scalar(0), zero])
+    yield Case(op, [draw.array(tf.float32, (2, 0, 4)), scalar(0), zero])
+
+
+@generates("MatrixDiagV2", "MatrixDiagV3")
+def matrix_diag_v3(op, draw):
+    for dtype in draw.types(op, "T") * 2:
+        rows, columns = draw.integer(1, 5), draw.integer(1, 5)
+        band = bands(draw, rows, columns)
+        count, longest = band_sizes(band, rows, columns)
+        outer = draw.shape(max_rank=2, high=2)
+        diagonal = draw.array(dtype, outer + (count,) * (count > 1) + (longest,))
+        sizes = [scalar(draw.choice([-1, rows])), scalar(draw.choice([-1, columns]))]
+        yield Case(op, [diagonal, band, *sizes, draw.array(dtype, ())], aligned(op, draw))
+    x, zero = draw.array(tf.float32, (3,)), np.float32(0)
+    for band, rows, columns in [
+        (scalar(0), scalar(2), scalar(2)), (scalar(0), scalar(4), scalar(5)),
+        (scalar(0), scalar(3), scalar(2)), (scalar(-7), scalar(3), scalar(5)),
+        (scalar(0), i32(3), scalar(5)), (scalar(0), scalar(3), i32(5)), (i32(0, 1), scalar(-1), scalar(-1)),
+        (scalar(0), scalar(-2), scalar(-3)), (i32(1, 0), scalar(3), scalar(3)), (i32(), scalar(3), scalar(3)),
+    ]:
+        yield Case(op, [x, band, rows, columns, zero])
+    yield Case(op, [x, scalar(0), scalar(3), scalar(3), np.zeros(1, np.float32)])
+    yield Case(op, [x[0], scalar(0), scalar(3), scalar(3), zero])
+
+
+@generates("MatrixSetDiagV2", "MatrixSetDiagV3")
+def matrix_set_diag(op, draw):
+    for dtype in draw.types(op, "T") * 2:
+        *outer, rows, columns = draw.shape(draw.integer(2, 4), high=5)
+        band = bands(draw, rows, columns)
+        count, longest = band_sizes(band, rows, columns)
+        diagonal = draw.array(dtype, (*outer, *(count,) * (count > 1), longest))
+        x = draw.array(dtype, (*outer, rows, columns))
+        yield Case(op, [x, diagonal, band], aligned(op, draw))
+    x = draw.array(tf.float32, (3, 4))
+    for shape, band in [
+        ((2,), scalar(0)), ((2, 3), scalar(0)), ((3, 3), i32(0, 1)), ((2, 2), i32(0, 1)),
+        ((3,), scalar(5)), ((3,), i32(1, 0)), ((), scalar(0)), ((3,), i32([0])), ((3,), i32(0, 1, 2)),
+    ]:
+        yield Case(op, [x, draw.array(tf.float32, shape), band])
+    yield Case(op, [x[0], x[0], scalar(0)])
+
+
+@generates("ParallelConcat")
+def parallel_concat(op, draw):
+    for dtype in draw.types(op, "T"):
+        shape, count = draw.shape(max_rank=2), draw.integer(1, 4)
+        values = [draw.array(dtype, (1, *shape)) for _ in range(count)]
+        yield Case(op, [values], {"shape": (count, *shape)}, known_shapes=True)
+
+
+@generates("DebugGradientIdentity", "DeepCopy", "GuaranteeConst")
+def pass_through(op, draw):
+    for dtype in (tf.float32, tf.int8, tf.bool):
+        yield Case(op, [draw.array(dtype)])
+
+
+@generates("InplaceAdd", "InplaceSub", "InplaceUpdate")
+def inplace(op, draw):
+    # Without the copy TensorFlow writes into the array that was fed.
+    def build(x, i, v):
+        return getattr(tf.raw_ops, op)(x=tf.raw_ops.DeepCopy(x=x), i=i, v=v)
+
+    for dtype in (tf.float32, tf.float64, tf.int32, tf.int64, tf.uint8, tf.complex64, tf.bool):
+        shape = draw.shape(draw.integer(1, 3), high=4)
+        count = draw.integer(0, 3)
+        rows = np.array(draw.permutation(9)[:count], np.int32) % shape[0]
+        if op == "InplaceUpdate":
+            rows = np.unique(rows)
+        updates = draw.array(dtype, (len(rows), *shape[1:]))
+        yield Case(op, [draw.array(dtype, shape), rows, updates], build=build)
+    x = draw.array(tf.float32, (4, 3))
+    for rows, shape in [
+        (i32(0, 5), (2, 3)), (i32(0, -1), (2, 3)), (scalar(1), (1, 3)), (i32(0, 1), (2, 2)),
+        (i32(0), (2, 3)), (i32([0]), (1, 3)), (i32(0, 1), (2, 3, 1)),
+    ]:
+        yield Case(op, [x, rows, draw.array(tf.float32, shape)], build=build)
+
+
+@generates("LowerBound", "UpperBound")
+def bounds(op, draw):
+    for dtype in draw.types(op, "T"):
+        rows = draw.integer(0, 3)
+        table = np.sort(draw.array(dtype, (rows, draw.integer(0, 7)), 0, 9), axis=1)
+        values = draw.array(dtype, (rows, draw.integer(0, 5)), 0, 9)
+        yield Case(op, [table, values], {"out_type": draw.choice([tf.int32, tf.int64])})
+    table = np.array([[1, 3, 3, 5]], np.float32)
+    yield Case(op, [table, np.array([[0, 3, 6, np.nan]], np.float32)])
+    yield Case(op, [table[0], table[0]])
+    yield Case(op, [table, table[0]])
+    yield Case(op, [table, draw.array(tf.float32, (2, 2))])
+
+
+@generates("UnravelIndex")
+def unravel_index(op, draw):
+    for _ in range(6):
+        kind = index_type(draw)
+        dims = draw.shape(draw.integer(1, 4))
+        indices = draw.integers(draw.choice([(), (3,)]), 0, int(np.prod(dims)) - 1, kind)
+        yield Case(op, [indices, np.array(dims, kind)])
+    for indices, dims in [
+        (i32(6), i32(2, 3)), (i32(-1), i32(2, 3)), (i32([1]), i32(2, 3)), (i32(1), i32(2, 0)),
+        (i32(1), scalar(7)), (i32(1), i32([7])), (i32(1), i32(2, -3)), (i32(), i32(2, 3)),
+        (i32(1), i32()), (i32(1), i32(2**20, 2**20)),
+    ]:
+        yield Case(op, [indices, dims])
+
+
+@generates("ExtractImagePatches")
+def image_patches(op, draw):
+    for dtype in draw.types(op, "T"):
+        for padding in ("SAME", "VALID"):
+            x = draw.array(dtype, draw.shape(4, high=5))
+            attrs = {name: [1, draw.integer(1, 3), draw.integer(1, 3), 1] for name in ("ksizes", "strides")}
+            attrs["rates"] = [1, draw.integer(1, 2), draw.integer(1, 2), 1]
+            yield Case(op, [x], attrs | {"padding": padding})
+    attrs = {"ksizes": [1, 2, 2, 1], "strides": [1, 1, 1, 1], "rates": [1, 1, 1, 1], "padding": "VALID"}
+    yield Case(op, [draw.array(tf.float32, (1, 4, 4))], attrs)
+    yield Case(op, [draw.array(tf.float32, (1, 1, 4, 1))], attrs)
+    x = draw.array(tf.float32, (1, 4, 4, 1))
+    yield Case(op, [x], attrs | {"ksizes": [1, 9, 9, 1]})
+    yield Case(op, [x], attrs | {"ksizes": [1, 9, 9, 1], "padding": "SAME"})
+
+
+@generates("ExtractVolumePatches")
+def volume_patches(op, draw):
+    for dtype in draw.types(op, "T"):
+        for padding in ("SAME", "VALID"):
+            x = draw.array(dtype, draw.shape(5, high=3))
+            attrs = {
+                name: [1, *(draw.integer(1, 2) for _ in range(3)), 1] for name in ("ksizes", "strides")
+            }
+            yield Case(op, [x], attrs | {"padding": padding})
+    attrs = {"ksizes": [1, 2, 2, 2, 1], "strides": [1, 1, 1, 1, 1], "padding": "VALID"}
+    yield Case(op, [draw.array(tf.float32, (1, 4, 4, 1))], attrs)
+
+
+def sequences(draw, dtype, shape):
+    """Draws a sparse tensor with rows from the left."""
+    indices = []
+    for outer in np.ndindex(*shape[:-1]):
+        indices += [(*outer, at) for at in range(draw.integer(0, shape[-1]))]
+    values = repetitive(draw, dtype, (len(indices),))
+    return [np.array(indices, np.int64).reshape(-1, len(shape)), values, np.array(shape, np.int64)]
+
+
+@generates("EditDistance")
+def edit_distance(op, draw):
+    for dtype in draw.types(op, "T"):
+        for normalize in (True, False):
+            rank = draw.integer(2, 3)
+            a = sequences(draw, dtype, draw.shape(rank, high=4))
+            b = sequences(draw, dtype, draw.shape(rank, high=4))
+            yield Case(op, [*a, *b], {"normalize": normalize})
+    good = [i64([0, 0]), i32(1), i64(1, 1)]
+    for bad in [
+        [i64([0, 0]), i32(1), i64(1, 1, 1)], [i64([0, 0]), i32(1, 2), i64(1, 1)],
+        [i64([5, 0]), i32(1), i64(1, 1)], [i64(0), i32(1), i64(1, 1)],
+        [i64([0, 0]), i32([1]), i64(1, 1)], [i64([0, 0]), i32(1), i64([1, 1])],
+        [i64([0, 0, 0]), i32(1), i64(1, 1)],
+    ]:
+        yield Case(op, [*bad, *good])
+        yield Case(op, [*good, *bad])

@@ -4,7 +4,7 @@ use std::hash::Hash;
 
 use bytes::Bytes;
 use half::{bf16, f16};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use tensorfleet_tensor::{DType, Result, Tensor, unimplemented_error};
 
 /// The elements of a tensor; equal ones have equal keys.
@@ -95,4 +95,28 @@ fn group_by<K: Hash + Eq>(rows: impl ExactSizeIterator<Item = Option<K>>) -> Gro
         groups.of.push(group);
     }
     groups
+}
+
+/// The positions in `of` of elements that are not in `among`, which is of the same type.
+pub(super) fn absent(of: &Keys<'_>, among: &Keys<'_>) -> Vec<u32> {
+    fn positions<K: Hash + Eq>(
+        of: impl Iterator<Item = K>,
+        among: impl Iterator<Item = K>,
+        equals_nothing: impl Fn(&K) -> bool,
+    ) -> Vec<u32> {
+        let known: FxHashSet<K> = among.collect();
+        let is_absent = |(_, key): &(u32, K)| equals_nothing(key) || !known.contains(key);
+        (0..).zip(of).filter(is_absent).map(|(at, _)| at).collect()
+    }
+    match (of, among) {
+        (Keys::Floats(of), Keys::Floats(among)) => {
+            positions(of.iter(), among.iter(), |&&key| key == NAN)
+        }
+        (Keys::Integers(of), Keys::Integers(among)) => {
+            positions(of.iter(), among.iter(), |_| false)
+        }
+        (Keys::Strings(of), Keys::Strings(among)) => positions(of.iter(), among.iter(), |_| false),
+        (Keys::Integers(of) | Keys::Floats(of), _) => (0..of.len() as u32).collect(),
+        (Keys::Strings(of), _) => (0..of.len() as u32).collect(),
+    }
 }

@@ -2,20 +2,32 @@
 
 pub(crate) mod arguments;
 mod band_part;
+mod bitcast;
+mod bounds;
 mod concat;
 mod copy;
 mod diag;
+mod diagonals;
 mod dynamic_partition;
 mod dynamic_stitch;
+mod edit_distance;
 mod fill;
 pub(crate) mod gather;
 pub(crate) mod gather_nd;
+mod inplace;
 mod keys;
+mod list_diff;
+mod matrix_diag;
+mod mirror_pad;
 mod one_hot;
 mod pack;
 mod pad;
+mod parallel_concat;
+mod pass_through;
+mod patches;
 mod reshape;
 mod reverse;
+mod roll;
 mod rows;
 mod scatter_nd;
 mod shape;
@@ -30,6 +42,7 @@ mod tile;
 mod transpose;
 mod types;
 mod unique;
+mod unravel_index;
 mod view;
 mod where_op;
 
@@ -37,18 +50,29 @@ use tensorfleet_framework::Op;
 
 pub(super) const OPS: &[&[Op]] = &[
     band_part::OPS,
+    bitcast::OPS,
+    bounds::OPS,
     concat::OPS,
     diag::OPS,
     dynamic_partition::OPS,
     dynamic_stitch::OPS,
+    edit_distance::OPS,
     fill::OPS,
     gather::OPS,
     gather_nd::OPS,
+    inplace::OPS,
+    list_diff::OPS,
+    matrix_diag::OPS,
+    mirror_pad::OPS,
     one_hot::OPS,
     pack::OPS,
     pad::OPS,
+    parallel_concat::OPS,
+    pass_through::OPS,
+    patches::OPS,
     reshape::OPS,
     reverse::OPS,
+    roll::OPS,
     scatter_nd::OPS,
     shape::OPS,
     slice::OPS,
@@ -59,5 +83,6 @@ pub(super) const OPS: &[&[Op]] = &[
     tile::OPS,
     transpose::OPS,
     unique::OPS,
+    unravel_index::OPS,
     where_op::OPS,
 ];

@@ -1,4 +1,4 @@
-//! `Tile` and `BroadcastTo`: a tensor repeated.
+//! `Tile`, its old gradient `TileGrad`, and `BroadcastTo`: a tensor repeated.
 
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
 use tensorfleet_tensor::{Result, Shape, Tensor, invalid_argument};
@@ -7,6 +7,7 @@ use super::arguments::{check_size, requested_shape};
 use super::copy::{dims_of, materialize, parallel};
 use super::types;
 use super::view::View;
+use crate::state::combine::{Combine, combine_rows};
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -23,6 +24,14 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: &["T: type", "Tmultiples: {int32, int64} = DT_INT32"],
         kernels: &[cpu::<Tile>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "TileGrad",
+        inputs: &["input: T", "multiples: int32"],
+        outputs: &["output: T"],
+        attrs: &["T: type"],
+        kernels: &[cpu::<TileGrad>().types("T", types::NUMBERS)],
         ..Op::DEFAULT
     },
 ];
@@ -113,6 +122,46 @@ impl Kernel for Tile {
         }
         let output = materialize(input, view, parallel(ctx))?.into_shape(shape)?;
         ctx.set_output(0, output);
+        Ok(())
+    }
+}
+
+/// Sums the repetitions that `Tile` made.
+#[derive(Debug)]
+struct TileGrad;
+
+impl Kernel for TileGrad {
+    fn new(_: &Attrs<'_>) -> Result<TileGrad> {
+        Ok(TileGrad)
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let mut gradient = ctx.take_input(0)?;
+        let multiples = multiples(&gradient, ctx.input(1)?)?;
+        for (i, (&dim, &multiple)) in gradient.dims().iter().zip(&multiples).enumerate() {
+            if multiple == 0 || dim % multiple != 0 {
+                return Err(invalid_argument!(
+                    "Expected input_dim[{i}] to be divisible by multiples[{i}], but {dim} % \
+                     {multiple} != 0"
+                ));
+            }
+        }
+        for (axis, &multiple) in multiples.iter().enumerate().filter(|(_, multiple)| **multiple > 1)
+        {
+            let dims = dims_of(&gradient);
+            let len = dims[axis] / multiple;
+            let outer: usize = dims[..axis].iter().product();
+            let width = dims[axis + 1..].iter().product();
+            let slice = |i| View::of(&dims).slice(axis, i * len, len);
+            let mut sum = materialize(&gradient, slice(0), parallel(ctx))?;
+            let rows: Vec<_> = (0..outer * len).map(Some).collect();
+            for i in 1..multiple {
+                let repetition = materialize(&gradient, slice(i), parallel(ctx))?;
+                combine_rows(Combine::Add, &mut sum, &rows, width, &repetition)?;
+            }
+            gradient = sum;
+        }
+        ctx.set_output(0, gradient);
         Ok(())
     }
 }
