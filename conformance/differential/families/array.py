@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from conformance.differential.cases import Case, generates
+from conformance.differential.cases import Case, Tolerance, generates
 
 
 def i32(*values):
@@ -1070,3 +1070,71 @@ def edit_distance(op, draw):
     ]:
         yield Case(op, [*bad, *good])
         yield Case(op, [*good, *bad])
+
+
+BITS = [2, 4, 8, 16]
+FUSED = Tolerance(ulps=4, reason="TensorFlow's vector code joins a product and a sum in one rounding")
+
+
+def quantized_range(draw, shape=()):
+    low = draw.array(tf.float32, shape, -4, 1)
+    return low, (low + draw.array(tf.float32, shape, 0.5, 6)).astype(np.float32)
+
+
+@generates("FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxArgsGradient", tolerance=FUSED)
+def fake_quant_args(op, draw):
+    gradient = op.endswith("Gradient")
+    for bits in BITS:
+        low, high = quantized_range(draw)
+        attrs = {"min": float(low), "max": float(high), "num_bits": bits, "narrow_range": draw.chance()}
+        shape = draw.shape(max_rank=2)
+        yield Case(op, [draw.array(tf.float32, shape) for _ in range(1 + gradient)], attrs)
+    if gradient:
+        yield Case(op, [draw.array(tf.float32, (2,)), draw.array(tf.float32, (3,))])
+
+
+@generates(
+    "FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsGradient", "FakeQuantWithMinMaxVarsPerChannel",
+    "FakeQuantWithMinMaxVarsPerChannelGradient", tolerance=FUSED,
+)
+def fake_quant_vars(op, draw):
+    gradient, per_channel = op.endswith("Gradient"), "PerChannel" in op
+    for bits in BITS:
+        shape = draw.shape(draw.integer(1, 3))
+        limits = quantized_range(draw, shape[-1:] if per_channel else ())
+        values = [draw.array(tf.float32, shape) for _ in range(1 + gradient)]
+        yield Case(op, [*values, *limits], {"num_bits": bits, "narrow_range": draw.chance()})
+    values = [draw.array(tf.float32, (2, 3)) for _ in range(1 + gradient)]
+    zero = np.zeros((3,) if per_channel else (), np.float32)
+    yield Case(op, [*values, zero, zero])
+    yield Case(op, [*values, np.zeros(2, np.float32), zero])
+    yield Case(op, [*values, zero, np.zeros(2, np.float32)])
+
+
+@generates("QuantizeAndDequantizeV2", "QuantizeAndDequantizeV3", "QuantizeAndDequantizeV4")
+def quantize_and_dequantize(op, draw):
+    for dtype in draw.types(op, "T"):
+        for bits in BITS:
+            for given in (True, False):
+                low, high = (limit.astype(dtype.as_numpy_dtype) for limit in quantized_range(draw))
+                inputs = [draw.array(dtype, draw.shape(max_rank=3)), low, high]
+                attrs = {"range_given": given, "narrow_range": draw.chance(), "signed_input": draw.chance()}
+                if op.endswith("V3"):
+                    inputs.append(scalar(bits))
+                else:
+                    attrs |= {"num_bits": bits, "round_mode": draw.choice(["HALF_TO_EVEN", "HALF_UP"])}
+                yield Case(op, inputs, attrs)
+        limits = [scalar(0, dtype.as_numpy_dtype)] * 2 + [scalar(8)] * op.endswith("V3")
+        yield Case(op, [draw.array(dtype, (2, 3)), *limits], {"range_given": False, "axis": 0})
+
+
+@generates("QuantizeAndDequantizeV4Grad")
+def quantize_and_dequantize_grad(op, draw):
+    for dtype in draw.types(op, "T"):
+        for axis in (-1, 0, 1):
+            shape = draw.shape(2)
+            limits = quantized_range(draw, () if axis < 0 else shape[axis : axis + 1])
+            limits = [limit.astype(dtype.as_numpy_dtype) for limit in limits]
+            yield Case(op, [draw.array(dtype, shape), draw.array(dtype, shape), *limits], {"axis": axis})
+    one = np.float32(1)
+    yield Case(op, [draw.array(tf.float32, (2,)), draw.array(tf.float32, (3,)), one, one])

@@ -11,6 +11,7 @@ mod diagonals;
 mod dynamic_partition;
 mod dynamic_stitch;
 mod edit_distance;
+mod fake_quant;
 mod fill;
 pub(crate) mod gather;
 pub(crate) mod gather_nd;
@@ -25,6 +26,7 @@ mod pad;
 mod parallel_concat;
 mod pass_through;
 mod patches;
+mod quantize_and_dequantize;
 mod reshape;
 mod reverse;
 mod roll;
@@ -57,6 +59,7 @@ pub(super) const OPS: &[&[Op]] = &[
     dynamic_partition::OPS,
     dynamic_stitch::OPS,
     edit_distance::OPS,
+    fake_quant::OPS,
     fill::OPS,
     gather::OPS,
     gather_nd::OPS,
@@ -70,6 +73,7 @@ pub(super) const OPS: &[&[Op]] = &[
     parallel_concat::OPS,
     pass_through::OPS,
     patches::OPS,
+    quantize_and_dequantize::OPS,
     reshape::OPS,
     reverse::OPS,
     roll::OPS,
