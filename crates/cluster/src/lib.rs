@@ -1,7 +1,7 @@
 //! The master and the worker of a task, free of any wire format.
 //!
 //! A [`Master`] turns a client's steps into partitions and has them run by workers, its own by
-//! function call and others through [`WorkerClient`].
+//! function call and others through [`client::WorkerClient`].
 
 pub mod client;
 mod evaluate;
