@@ -1,5 +1,7 @@
 //! Whole runs: branches, loops, failures, cancellation.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
