@@ -1,6 +1,6 @@
 //! Picks the widest instruction set of the machine at run time.
 //!
-//! A vectorised loop is written once, as plain Rust generic over an [`Isa`], inside [`dispatch!`].
+//! A vectorised loop is written once, as plain Rust generic over an [`Isa`], inside `dispatch!`.
 //! The macro compiles it for the build's baseline, for AVX2 with FMA and for AVX-512, where the
 //! compiler's vectoriser widens it, and calls the best version the machine can run. So a binary built
 //! without any target flags is still fast.
