@@ -16,7 +16,7 @@ pub(crate) fn run() -> Result {
         step::run(&mut step::cargo(arguments))
     })?;
     steps.run("rustdoc", || {
-        let arguments = ["doc", "--workspace", "--no-deps", "--document-private-items"];
+        let arguments = ["doc", "--workspace", "--no-deps"];
         step::run(step::cargo(arguments).env("RUSTDOCFLAGS", "-D warnings"))
     })?;
     test::steps(&mut steps)?;

@@ -4,7 +4,7 @@
 //! header, under each tensor's name its type, shape and place. `prefix.data-00000-of-00002` and its
 //! like, the shards, hold the elements one tensor after the other. A tensor stored in slices has,
 //! besides the entry under its name, one for each slice under a key that encodes it. Every task of a
-//! cluster writes a bundle of its own; [`merge`] then joins them by renaming the data files and
+//! cluster writes a bundle of its own; [`merge()`] then joins them by renaming the data files and
 //! writing one index.
 
 mod entry;

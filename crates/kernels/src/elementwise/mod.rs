@@ -2,7 +2,7 @@
 //!
 //! [`map`], [`zip`] and their in-place forms run any closure on any element types, compiled for the
 //! build's baseline: arithmetic is bound by memory there already. Functions worth wider vectors
-//! (exponentials and the like) are named types run by [`unary`] and [`binary`], on all real types.
+//! (exponentials and the like) are named types run by [`unary()`] and [`binary()`], on all real types.
 //! [`Broadcast`] lines up operands of different shapes.
 
 mod binary;

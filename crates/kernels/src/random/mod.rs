@@ -24,12 +24,12 @@
 //!
 //! | Op | Reserves | Calls |
 //! |---|---|---|
-//! | `RandomUniform`, `RandomStandardNormal`, `TruncatedNormal`, `RandomUniformInt` | `reserve_outputs(values)` | [`fill`] with [`Uniform`], [`Normal`], [`TruncatedNormal`], [`UniformInt`] |
-//! | `RandomGamma` | `reserve_outputs(values)` | [`gamma`] |
-//! | `RandomPoisson`, `RandomPoissonV2` | `reserve_outputs(values)` | [`poisson`] |
-//! | `Multinomial` | `reserve_blocks(`[`multinomial_blocks`]`)` | [`multinomial`] |
+//! | `RandomUniform`, `RandomStandardNormal`, `TruncatedNormal`, `RandomUniformInt` | `reserve_outputs(values)` | [`fill()`] with [`Uniform`], [`Normal`], [`TruncatedNormal`], [`UniformInt`] |
+//! | `RandomGamma` | `reserve_outputs(values)` | [`gamma()`] |
+//! | `RandomPoisson`, `RandomPoissonV2` | `reserve_outputs(values)` | [`poisson()`] |
+//! | `Multinomial` | `reserve_blocks(`[`multinomial_blocks`]`)` | [`multinomial()`] |
 //! | `ParameterizedTruncatedNormal` | `reserve_blocks(`[`truncation_blocks`]`)` | [`truncated_normal_between`] |
-//! | `RandomShuffle` | `reserve_words(`[`shuffle_words`]`)` | [`shuffle`] |
+//! | `RandomShuffle` | `reserve_words(`[`shuffle_words`]`)` | [`shuffle()`] |
 //!
 //! A stateless op of the first version starts from [`Philox::from_stateless_seed`];
 //! `StatelessRandomGetKeyCounter` returns that generator's key and counter, and an op of the second
