@@ -10,7 +10,7 @@ use tensorfleet_tensor::{Error, Result};
 use tonic::{Request, Response, Status};
 
 use crate::recent::RecentRequests;
-use crate::status::to_status;
+use crate::status::reply;
 use crate::wire;
 
 /// Serves a [`Master`].
@@ -18,10 +18,6 @@ use crate::wire;
 pub(crate) struct MasterHandler {
     pub(crate) master: Arc<Master>,
     pub(crate) recent: Arc<RecentRequests>,
-}
-
-fn reply<T>(outcome: Result<T>) -> Result<Response<T>, Status> {
-    outcome.map(Response::new).map_err(|error| to_status(&error))
 }
 
 /// A client that asks for it gets a step's error in the body, where long messages survive.

@@ -8,8 +8,8 @@ use tensorfleet_proto::tensorflow::DerivedStatus;
 use tensorfleet_proto::tensorflow::distributed_runtime::{
     GrpcPayloadContainer, WorkerPossiblyRestarted,
 };
-use tensorfleet_tensor::{Code, Error};
-use tonic::Status;
+use tensorfleet_tensor::{Code, Error, Result};
+use tonic::{Response, Status};
 
 /// Writes an error.
 pub(crate) fn to_status(error: &Error) -> Status {
@@ -25,6 +25,11 @@ pub(crate) fn to_status(error: &Error) -> Status {
         return Status::new(code, error.message());
     }
     Status::with_details(code, error.message(), payloads.encode_to_vec().into())
+}
+
+/// Ends a handler: what came of its call, or the error as a status.
+pub(crate) fn reply<T>(outcome: Result<T>) -> Result<Response<T>, Status> {
+    outcome.map(Response::new).map_err(|error| to_status(&error))
 }
 
 /// Reads an error.

@@ -13,7 +13,7 @@ use tensorfleet_tensor::{Error, Result, unimplemented_error};
 use tonic::{Request, Response, Status};
 
 use crate::recent::RecentRequests;
-use crate::status::to_status;
+use crate::status::{reply, to_status};
 use crate::wire;
 
 /// Serves a [`Worker`].
@@ -23,10 +23,6 @@ pub(crate) struct WorkerHandler {
     pub(crate) worker: Arc<Worker>,
     pub(crate) recent_runs: Arc<RecentRequests>,
     pub(crate) recent_tensors: Arc<RecentRequests>,
-}
-
-fn reply<T>(outcome: Result<T>) -> Result<Response<T>, Status> {
-    outcome.map(Response::new).map_err(|error| to_status(&error))
 }
 
 fn collective(method: &str) -> Status {

@@ -144,7 +144,7 @@ impl Executable {
             }
         }
         let frames = frames::assign(graph, &kinds, &consumers)?;
-        Compiler { graph, frames, kinds, executable: Executable::empty() }.compile(implementations)
+        Compiler { graph, frames, executable: Executable::empty() }.compile(implementations)
     }
 
     fn empty() -> Executable {
@@ -171,7 +171,6 @@ impl Executable {
 struct Compiler<'a> {
     graph: &'a Graph,
     frames: Frames,
-    kinds: Vec<Option<ControlFlow>>,
     executable: Executable,
 }
 
@@ -296,7 +295,6 @@ impl Compiler<'_> {
             .map(|(index, _)| index)
             .collect();
         roots.sort_by_key(|&index| !matches!(nodes[index as usize].kind, Kind::Async(_)));
-        debug_assert_eq!(self.kinds.len(), nodes.len());
         self.executable.roots = roots;
     }
 }
