@@ -18,6 +18,8 @@ mod math;
 mod nn;
 mod parsing;
 mod random;
+#[allow(dead_code, unused_imports, reason = "the ops that read and write records come one by one")]
+mod record;
 mod sparse;
 mod state;
 mod string;

@@ -1,0 +1,82 @@
+//! How a file is compressed: not at all, `GZIP` or `ZLIB`.
+
+use std::io::{self, BufRead, Read, Write};
+
+use flate2::Compression as Level;
+use flate2::bufread::{MultiGzDecoder, ZlibDecoder};
+use flate2::write::{GzEncoder, ZlibEncoder};
+
+/// A form of compression, by TensorFlow's names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compression {
+    None,
+    Gzip,
+    Zlib,
+}
+
+impl Compression {
+    /// Reads a name; the empty one means no compression.
+    pub(crate) fn parse(name: &[u8]) -> Option<Compression> {
+        match name {
+            b"" => Some(Compression::None),
+            b"GZIP" => Some(Compression::Gzip),
+            b"ZLIB" => Some(Compression::Zlib),
+            _ => None,
+        }
+    }
+
+    /// Decompresses what `source` holds. Files in gzip's format may have several members.
+    pub(super) fn decoder<R: BufRead + Send + 'static>(self, source: R) -> Box<dyn Read + Send> {
+        match self {
+            Compression::None => Box::new(source),
+            Compression::Gzip => Box::new(MultiGzDecoder::new(source)),
+            Compression::Zlib => Box::new(ZlibDecoder::new(source)),
+        }
+    }
+
+    /// Compresses what is written on its way to `sink`.
+    pub(crate) fn encoder<W: Write>(self, sink: W) -> Encoder<W> {
+        match self {
+            Compression::None => Encoder::None(sink),
+            Compression::Gzip => Encoder::Gzip(GzEncoder::new(sink, Level::default())),
+            Compression::Zlib => Encoder::Zlib(ZlibEncoder::new(sink, Level::default())),
+        }
+    }
+}
+
+/// Writes compressed bytes.
+#[derive(Debug)]
+pub(crate) enum Encoder<W: Write> {
+    None(W),
+    Gzip(GzEncoder<W>),
+    Zlib(ZlibEncoder<W>),
+}
+
+impl<W: Write> Encoder<W> {
+    /// Ends the compressed data and gives the sink back.
+    pub(crate) fn finish(self) -> io::Result<W> {
+        match self {
+            Encoder::None(sink) => Ok(sink),
+            Encoder::Gzip(encoder) => encoder.finish(),
+            Encoder::Zlib(encoder) => encoder.finish(),
+        }
+    }
+}
+
+impl<W: Write> Write for Encoder<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Encoder::None(sink) => sink.write(bytes),
+            Encoder::Gzip(encoder) => encoder.write(bytes),
+            Encoder::Zlib(encoder) => encoder.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Encoder::None(sink) => sink.flush(),
+            Encoder::Gzip(encoder) => encoder.flush(),
+            Encoder::Zlib(encoder) => encoder.flush(),
+        }
+    }
+}
