@@ -1,8 +1,60 @@
 //! Strings.
 
+mod as_string;
+mod base64;
+mod case;
+pub(crate) mod farm_hash;
+mod fingerprint;
+mod hash_bucket;
 mod join;
+mod length;
+mod ngrams;
+pub(crate) mod number;
+mod printf;
+mod reduce_join;
 mod regex;
+mod segment_join;
+mod split;
+mod substr;
+mod to_number;
+mod unicode;
+mod unicode_ops;
 
-use tensorfleet_framework::Op;
+use bytes::Bytes;
+use tensorfleet_framework::{KernelContext, Op};
+use tensorfleet_tensor::{Result, Tensor};
 
-pub(super) const OPS: &[&[Op]] = &[join::OPS, regex::OPS];
+pub(super) const OPS: &[&[Op]] = &[
+    as_string::OPS,
+    base64::OPS,
+    case::OPS,
+    fingerprint::OPS,
+    hash_bucket::OPS,
+    join::OPS,
+    length::OPS,
+    ngrams::OPS,
+    reduce_join::OPS,
+    regex::OPS,
+    segment_join::OPS,
+    split::OPS,
+    substr::OPS,
+    to_number::OPS,
+    unicode_ops::OPS,
+];
+
+/// Turns every string of the first input into another.
+fn map_strings(
+    ctx: &mut KernelContext<'_>,
+    change: impl FnMut(&Bytes) -> Result<Bytes>,
+) -> Result<()> {
+    let input = ctx.input(0)?;
+    let changed = input.strings()?.iter().map(change).collect::<Result<Vec<_>>>()?;
+    let output = Tensor::from_strings(input.shape().clone(), changed)?;
+    ctx.set_output(0, output);
+    Ok(())
+}
+
+/// Whether a byte continues a character of UTF-8.
+fn is_trail(byte: u8) -> bool {
+    byte & 0xc0 == 0x80
+}
