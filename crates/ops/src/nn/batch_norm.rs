@@ -1,7 +1,7 @@
 //! `FusedBatchNorm` in all its versions, and their gradients.
 //!
-//! Channels last, in 2-D and 3-D. The reserve spaces carry the mean and the variance of the batch
-//! from the forward op to its gradient.
+//! Images and volumes. Those with channels first are turned round before and after. The reserve
+//! spaces carry the mean and the variance of the batch from the forward op to its gradient.
 
 use half::{bf16, f16};
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, Op, Value, cpu};
@@ -9,9 +9,11 @@ use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::batch_norm::{
     Channels, inference_grad, moments, normalize, training_grad,
 };
-use tensorfleet_tensor::{
-    DType, Result, Shape, Tensor, dispatch, invalid_argument, unimplemented_error,
-};
+use tensorfleet_tensor::{DType, Result, Shape, Tensor, dispatch, invalid_argument};
+
+use super::layout::{channels_last, from_channels_last};
+use super::window::Layout;
+use crate::sparse::number::{Number, for_real};
 
 const FORWARD: &[KernelDef] = &[cpu::<BatchNorm>()];
 const FORWARD_V3: &[KernelDef] = &[cpu::<BatchNorm>().types("U", &[DType::Float])];
@@ -153,22 +155,55 @@ pub(super) const OPS: &[Op] = &[
         kernels: FORWARD_V3,
         ..Op::DEFAULT
     },
+    Op {
+        name: "_FusedBatchNormEx",
+        inputs: &[
+            "x: T",
+            "scale: U",
+            "offset: U",
+            "mean: U",
+            "variance: U",
+            "side_input: num_side_inputs * T",
+        ],
+        outputs: &[
+            "y: T",
+            "batch_mean: U",
+            "batch_variance: U",
+            "reserve_space_1: U",
+            "reserve_space_2: U",
+            "reserve_space_3: U",
+        ],
+        attrs: &[
+            "T: {half, float, bfloat16}",
+            "U: {float}",
+            "epsilon: float = 1e-04",
+            "exponential_avg_factor: float = 1.0",
+            "num_side_inputs: int >= 0 = 0",
+            "activation_mode: string = 'Identity'",
+            "data_format: {'NHWC', 'NCHW'} = 'NHWC'",
+            "is_training: bool = true",
+        ],
+        kernels: &[cpu::<BatchNorm>().types("T", &[DType::BFloat16, DType::Float])],
+        ..Op::DEFAULT
+    },
 ];
 
-/// Refuses the formats that are not channels last.
-fn check_format(attrs: &Attrs<'_>) -> Result<()> {
-    let format = attrs.string("data_format")?;
-    if format.ends_with('C') {
-        return Ok(());
-    }
-    Err(unimplemented_error!("batch normalisation of data_format {format}"))
+/// Where the format says that the channels are. Both images and volumes may come in any of them.
+fn channels_first(attrs: &Attrs<'_>) -> Result<bool> {
+    Ok(attrs.string("data_format")?.starts_with("NC"))
 }
 
-fn check_input(x: &Tensor, what: &str) -> Result<usize> {
-    match x.dims() {
-        [_, _, _, channels] | [_, _, _, _, channels] if *channels > 0 => Ok(*channels),
-        _ => Err(invalid_argument!("{what} must be 4 or 5-dimensional{}", x.shape())),
+/// The layout of a tensor and the number of its channels.
+fn check_input(x: &Tensor, channels_first: bool, what: &str) -> Result<(Layout, usize)> {
+    if x.rank() != 4 && x.rank() != 5 {
+        return Err(invalid_argument!("{what} must be 4 or 5-dimensional{}", x.shape()));
     }
+    let layout = Layout { spatial: x.rank() - 2, channels_first };
+    let channels = x.dims()[layout.channel_axis()];
+    if channels == 0 {
+        return Err(invalid_argument!("{what} must have channels, got shape {}", x.shape()));
+    }
+    Ok((layout, channels))
 }
 
 fn check_channels(tensor: &Tensor, channels: usize, what: &str) -> Result<()> {
@@ -193,6 +228,9 @@ fn cost(inputs: &[Value]) -> u64 {
 
 #[derive(Debug)]
 struct BatchNorm {
+    channels_first: bool,
+    /// Whether the result is rectified.
+    relu: bool,
     epsilon: f32,
     /// How much of the new running statistics comes from this batch.
     factor: f32,
@@ -201,8 +239,17 @@ struct BatchNorm {
 
 impl Kernel for BatchNorm {
     fn new(attrs: &Attrs<'_>) -> Result<BatchNorm> {
-        check_format(attrs)?;
+        let relu = match attrs.get("activation_mode") {
+            None => false,
+            Some(_) => match &*attrs.string("activation_mode")? {
+                "Identity" => false,
+                "Relu" => true,
+                other => return Err(invalid_argument!("Unsupported activation mode: {other}")),
+            },
+        };
         Ok(BatchNorm {
+            channels_first: channels_first(attrs)?,
+            relu,
             epsilon: attrs.float("epsilon")?,
             factor: attrs.float("exponential_avg_factor")?,
             is_training: attrs.bool("is_training")?,
@@ -212,7 +259,7 @@ impl Kernel for BatchNorm {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let (x, scale, offset) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
         let (mean, variance) = (ctx.input(3)?, ctx.input(4)?);
-        let channels = check_input(x, "input")?;
+        let (layout, channels) = check_input(x, self.channels_first, "input")?;
         check_channels(scale, channels, "scale")?;
         check_channels(offset, channels, "offset")?;
         if !self.is_training || self.factor != 1.0 {
@@ -220,6 +267,24 @@ impl Kernel for BatchNorm {
             check_channels(variance, channels, "variance")?;
         }
         let par = Parallel::new(ctx.parallelism());
+        let side = match ctx.num_inputs() {
+            5 => None,
+            6 => Some(ctx.input(5)?),
+            more => {
+                return Err(invalid_argument!(
+                    "FusedBatchNorm accepts at most one side input, got {}",
+                    more - 5
+                ));
+            }
+        };
+        if let Some(side) = side.filter(|side| side.shape() != x.shape()) {
+            return Err(invalid_argument!(
+                "side_input shape must be equal to input shape: {} != {}",
+                side.shape(),
+                x.shape()
+            ));
+        }
+        let x = &channels_last(par, x, layout)?;
         let shape = Shape::vector(channels);
         let (batch_mean, batch_variance) = if self.is_training {
             let (mut mean, mut variance) = (vec![0f32; channels], vec![0f32; channels]);
@@ -251,6 +316,7 @@ impl Kernel for BatchNorm {
             },
             else => Err(invalid_argument!("no batch normalisation of {}", x.dtype()))
         )?;
+        let y = self.finish(from_channels_last(par, y, layout)?, side)?;
         let rows = x.num_elements() / channels;
         let running = if self.is_training {
             self.running(&batch_mean, &batch_variance, rows, mean, variance)?
@@ -274,6 +340,24 @@ impl Kernel for BatchNorm {
 }
 
 impl BatchNorm {
+    /// Adds the side input, and rectifies.
+    fn finish(&self, mut y: Tensor, side: Option<&Tensor>) -> Result<Tensor> {
+        if side.is_none() && !self.relu {
+            return Ok(y);
+        }
+        for_real!(y.dtype(), T => {
+            if let Some(side) = side {
+                let side = side.values::<T>()?;
+                y.values_mut::<T>()?.iter_mut().zip(side).for_each(|(y, &x)| *y = y.plus(x));
+            }
+            if self.relu {
+                let zero = T::default();
+                y.values_mut::<T>()?.iter_mut().filter(|y| **y < zero).for_each(|y| *y = zero);
+            }
+            Ok(y)
+        })
+    }
+
     /// The statistics for later inference: the variance without bias, mixed with those given.
     fn running(
         &self,
@@ -298,14 +382,15 @@ impl BatchNorm {
 
 #[derive(Debug)]
 struct BatchNormGrad {
+    channels_first: bool,
     epsilon: f32,
     is_training: bool,
 }
 
 impl Kernel for BatchNormGrad {
     fn new(attrs: &Attrs<'_>) -> Result<BatchNormGrad> {
-        check_format(attrs)?;
         Ok(BatchNormGrad {
+            channels_first: channels_first(attrs)?,
             epsilon: attrs.float("epsilon")?,
             is_training: attrs.bool("is_training")?,
         })
@@ -314,7 +399,7 @@ impl Kernel for BatchNormGrad {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let (gradient, x, scale) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
         let (mean, variance) = (ctx.input(3)?, ctx.input(4)?);
-        let channels = check_input(gradient, "out_backprop")?;
+        let (layout, channels) = check_input(gradient, self.channels_first, "y_backprop")?;
         if gradient.shape() != x.shape() {
             return Err(invalid_argument!("x and y_backprop must have same shape"));
         }
@@ -330,6 +415,8 @@ impl Kernel for BatchNormGrad {
         };
         let (mut by_scale, mut by_offset) = (vec![0f32; channels], vec![0f32; channels]);
         let par = Parallel::new(ctx.parallelism());
+        let x = &channels_last(par, x, layout)?;
+        let gradient = &channels_last(par, gradient, layout)?;
         let by_input = dispatch!(
             x.dtype(),
             [f32, f16, bf16],
@@ -346,6 +433,7 @@ impl Kernel for BatchNormGrad {
             },
             else => Err(invalid_argument!("no batch normalisation of {}", x.dtype()))
         )?;
+        let by_input = from_channels_last(par, by_input, layout)?;
         ctx.set_output(0, by_input);
         ctx.set_output(1, Tensor::vector(&by_scale)?);
         ctx.set_output(2, Tensor::vector(&by_offset)?);

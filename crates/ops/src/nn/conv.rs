@@ -19,6 +19,7 @@ mod conv2d;
 mod conv3d;
 mod depthwise;
 mod fused;
+mod generic;
 mod gradient;
 mod integer;
 
@@ -26,6 +27,7 @@ pub(super) const CONV2D: &[Op] = conv2d::OPS;
 pub(super) const CONV3D: &[Op] = conv3d::OPS;
 pub(super) const DEPTHWISE: &[Op] = depthwise::OPS;
 pub(super) const FUSED: &[Op] = fused::OPS;
+pub(super) const GENERIC: &[Op] = generic::OPS;
 
 /// The attributes that all convolutions have.
 #[derive(Debug)]

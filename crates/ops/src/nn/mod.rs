@@ -8,6 +8,8 @@ mod conv;
 mod cross_entropy;
 mod ctc;
 mod data_format;
+mod dilation;
+mod global_norm;
 mod in_top_k;
 mod l2_loss;
 mod layout;
@@ -34,15 +36,22 @@ pub(super) const OPS: &[&[Op]] = &[
     conv::CONV3D,
     conv::DEPTHWISE,
     conv::FUSED,
+    conv::GENERIC,
     cross_entropy::OPS,
     ctc::DECODERS,
     ctc::LOSS,
     data_format::OPS,
+    dilation::OPS,
+    global_norm::OPS,
     in_top_k::OPS,
     l2_loss::OPS,
     lrn::OPS,
     nth_element::OPS,
-    pool::OPS,
+    pool::ARGMAX,
+    pool::AVERAGE,
+    pool::FRACTIONAL,
+    pool::GRADIENT,
+    pool::MAXIMUM,
     recurrent::GRU,
     recurrent::LSTM,
     relu::OPS,

@@ -1,0 +1,145 @@
+//! `AvgPool` and `AvgPool3D`, and their gradients.
+
+use half::{bf16, f16};
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, Op, cpu};
+use tensorfleet_kernels::Parallel;
+use tensorfleet_kernels::pool;
+use tensorfleet_tensor::{Result, Shape, Tensor, dispatch, invalid_argument};
+
+use super::super::layout::{channels_last, from_channels_last};
+use super::super::{FLOATS, unsupported};
+use super::VOLUME_TYPES;
+use super::spec::Spec;
+
+const POOL: &[KernelDef] = &[cpu::<AvgPool>().types("T", FLOATS)];
+const GRAD: &[KernelDef] = &[cpu::<AvgPoolGrad>().types("T", FLOATS)];
+
+pub(super) const OPS: &[Op] = &[
+    Op {
+        name: "AvgPool",
+        inputs: &["value: T"],
+        outputs: &["output: T"],
+        attrs: &[
+            "ksize: list(int) >= 4",
+            "strides: list(int) >= 4",
+            "padding: {'SAME', 'VALID'}",
+            "data_format: {'NHWC', 'NCHW'} = 'NHWC'",
+            "T: {half, bfloat16, float, double}",
+        ],
+        kernels: POOL,
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "AvgPool3D",
+        inputs: &["input: T"],
+        outputs: &["output: T"],
+        attrs: &[
+            "ksize: list(int) >= 5",
+            "strides: list(int) >= 5",
+            "padding: {'SAME', 'VALID'}",
+            "data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'",
+            "T: {half, bfloat16, float, double}",
+        ],
+        kernels: &[cpu::<AvgPool>().types("T", VOLUME_TYPES)],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "AvgPool3DGrad",
+        inputs: &["orig_input_shape: int32", "grad: T"],
+        outputs: &["output: T"],
+        attrs: &[
+            "ksize: list(int) >= 5",
+            "strides: list(int) >= 5",
+            "padding: {'SAME', 'VALID'}",
+            "data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'",
+            "T: {half, bfloat16, float, double}",
+        ],
+        kernels: &[cpu::<AvgPoolGrad>().types("T", VOLUME_TYPES)],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "AvgPoolGrad",
+        inputs: &["orig_input_shape: int32", "grad: T"],
+        outputs: &["output: T"],
+        attrs: &[
+            "ksize: list(int) >= 4",
+            "strides: list(int) >= 4",
+            "padding: {'SAME', 'VALID'}",
+            "data_format: {'NHWC', 'NCHW'} = 'NHWC'",
+            "T: {half, bfloat16, float, double}",
+        ],
+        kernels: GRAD,
+        ..Op::DEFAULT
+    },
+];
+
+#[derive(Debug)]
+struct AvgPool(Spec);
+
+impl Kernel for AvgPool {
+    fn new(attrs: &Attrs<'_>) -> Result<AvgPool> {
+        Spec::new(attrs).map(AvgPool)
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let par = Parallel::new(ctx.parallelism());
+        let input = ctx.input(0)?;
+        let pool = self.0.pool(&*self.0.windows(ctx, 1)?, input.dims())?;
+        let input = channels_last(par, input, self.0.layout)?;
+        let result = dispatch!(
+            input.dtype(),
+            [f32, f64, f16, bf16],
+            T => {
+                let values = input.values::<T>()?;
+                Tensor::build(self.0.last(&pool, false)?, |out| {
+                    pool::avg_pool(par, &pool, values, out);
+                })
+            },
+            else => Err(unsupported(input.dtype()))
+        )?;
+        let result = from_channels_last(par, result, self.0.layout)?;
+        ctx.set_output(0, result);
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct AvgPoolGrad(Spec);
+
+impl Kernel for AvgPoolGrad {
+    fn new(attrs: &Attrs<'_>) -> Result<AvgPoolGrad> {
+        Spec::new(attrs).map(AvgPoolGrad)
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let par = Parallel::new(ctx.parallelism());
+        let (sizes, gradient) = (ctx.input(0)?, ctx.input(1)?);
+        let rank = self.0.layout.rank();
+        if *sizes.dims() != [rank] {
+            return Err(invalid_argument!(
+                "orig_input_shape must be 1-dimensional and {rank} elements"
+            ));
+        }
+        if gradient.rank() != rank {
+            return Err(invalid_argument!("out_backprop must be {rank}-dimensional"));
+        }
+        let input = Shape::from_signed(&sizes.to_i64_vec()?)?;
+        let pool = self.0.pool(&*self.0.windows(ctx, 2)?, input.dims())?;
+        self.0.check_outputs(&pool, &[("grad", gradient)])?;
+        let gradient = channels_last(par, gradient, self.0.layout)?;
+        let result = dispatch!(
+            gradient.dtype(),
+            [f32, f64, f16, bf16],
+            T => {
+                let values = gradient.values::<T>()?;
+                Tensor::build(self.0.last(&pool, true)?, |out| {
+                    pool::avg_pool_grad(par, &pool, values, out);
+                })
+            },
+            else => Err(unsupported(gradient.dtype()))
+        )?;
+        let result = from_channels_last(par, result, self.0.layout)?;
+        ctx.set_output(0, result);
+        Ok(())
+    }
+}

@@ -1,0 +1,148 @@
+//! `MaxPool` and `MaxPool3D`, with windows from attributes or from inputs.
+
+use half::{bf16, f16};
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, Op, cpu};
+use tensorfleet_kernels::Parallel;
+use tensorfleet_kernels::pool;
+use tensorfleet_tensor::{
+    DType, Result, Shape, Tensor, dispatch, invalid_argument, unimplemented_error,
+};
+
+use super::super::layout::{channels_last, from_channels_last};
+use super::super::unsupported;
+use super::VOLUME_TYPES;
+use super::spec::{Spec, Windows};
+use crate::sparse::number::{Real, for_real};
+
+const TYPES: &[DType] = &[
+    DType::Half,
+    DType::BFloat16,
+    DType::Float,
+    DType::Double,
+    DType::Int32,
+    DType::Int64,
+    DType::UInt8,
+    DType::Int16,
+    DType::Int8,
+    DType::UInt16,
+];
+const POOL: &[KernelDef] = &[cpu::<MaxPool>().types("T", TYPES)];
+
+pub(super) const OPS: &[Op] = &[
+    Op {
+        name: "MaxPool",
+        inputs: &["input: T"],
+        outputs: &["output: T"],
+        attrs: &[
+            "T: {half, bfloat16, float, double, int32, int64, uint8, int16, int8, uint16, qint8} = DT_FLOAT",
+            "ksize: list(int) >= 4",
+            "strides: list(int) >= 4",
+            "padding: {'SAME', 'VALID', 'EXPLICIT'}",
+            "explicit_paddings: list(int) = []",
+            "data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'",
+        ],
+        kernels: POOL,
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "MaxPool3D",
+        inputs: &["input: T"],
+        outputs: &["output: T"],
+        attrs: &[
+            "ksize: list(int) >= 5",
+            "strides: list(int) >= 5",
+            "padding: {'SAME', 'VALID'}",
+            "data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'",
+            "T: {half, bfloat16, float}",
+        ],
+        kernels: &[cpu::<MaxPool>().types("T", VOLUME_TYPES)],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "MaxPoolV2",
+        inputs: &["input: T", "ksize: int32", "strides: int32"],
+        outputs: &["output: T"],
+        attrs: &[
+            "T: {half, bfloat16, float, double, int32, int64, uint8, int16, int8, uint16, qint8} = DT_FLOAT",
+            "padding: {'SAME', 'VALID'}",
+            "data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'",
+        ],
+        kernels: POOL,
+        ..Op::DEFAULT
+    },
+];
+
+#[derive(Debug)]
+struct MaxPool(Spec);
+
+impl Kernel for MaxPool {
+    fn new(attrs: &Attrs<'_>) -> Result<MaxPool> {
+        if attrs.op() == "MaxPool3D" { Spec::new(attrs) } else { Spec::with_depth(attrs) }
+            .map(MaxPool)
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let par = Parallel::new(ctx.parallelism());
+        let windows = self.0.windows(ctx, 1)?;
+        let input = ctx.input(0)?;
+        if windows.depth != [1, 1] {
+            let result = over_channels(&self.0, &windows, input)?;
+            ctx.set_output(0, result);
+            return Ok(());
+        }
+        let pool = self.0.pool(&windows, input.dims())?;
+        let input = channels_last(par, input, self.0.layout)?;
+        let result = dispatch!(
+            input.dtype(),
+            [f32, f64, f16, bf16, i32, i64, u8, i16, i8, u16],
+            T => {
+                let values = input.values::<T>()?;
+                Tensor::build(self.0.last(&pool, false)?, |out| {
+                    pool::max_pool(par, &pool, values, out);
+                })
+            },
+            else => Err(unsupported(input.dtype()))
+        )?;
+        let result = from_channels_last(par, result, self.0.layout)?;
+        ctx.set_output(0, result);
+        Ok(())
+    }
+}
+
+/// The largest of each so many channels.
+fn over_channels(spec: &Spec, windows: &Windows, input: &Tensor) -> Result<Tensor> {
+    if input.rank() != 4 || spec.layout.channels_first {
+        return Err(invalid_argument!("tensor_in must be 4-dimensional with its channels last"));
+    }
+    let [window, stride] = windows.depth;
+    if window > 1 && windows.sizes.iter().any(|&size| size != 1) {
+        return Err(unimplemented_error!(
+            "MaxPooling supports exactly one of pooling across depth or pooling across \
+             width/height."
+        ));
+    }
+    let channels = input.dims()[3];
+    let Some(size) = usize::try_from(window).ok().filter(|&size| size > 0) else {
+        return Err(invalid_argument!("Sliding window ksize must be positive, got {window}"));
+    };
+    if !channels.is_multiple_of(size) {
+        return Err(unimplemented_error!(
+            "Depthwise max pooling requires the depth window to evenly divide the input depth."
+        ));
+    }
+    if stride != window {
+        return Err(unimplemented_error!(
+            "Depthwise max pooling requires the depth window to equal the depth stride."
+        ));
+    }
+    let mut dims = input.dims().to_vec();
+    dims[3] = channels / size;
+    for_real!(input.dtype(), T => {
+        let values = input.values::<T>()?;
+        Tensor::build(Shape::new(&dims)?, |out: &mut [T]| {
+            for (out, group) in out.iter_mut().zip(values.chunks_exact(size)) {
+                *out = group.iter().fold(T::LOWEST, |best, &x| if x > best { x } else { best });
+            }
+        })
+    })
+}
