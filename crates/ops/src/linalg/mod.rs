@@ -1,5 +1,37 @@
-//! Linear algebra and Fourier transforms.
+//! Linear algebra: each op works on the matrices in the last two dimensions of its inputs.
+
+mod banded;
+mod batch;
+mod cholesky;
+mod determinant;
+mod factors;
+mod householder;
+mod jacobi;
+mod least_squares;
+mod lu;
+mod matrix;
+mod qr;
+mod rotation;
+mod scalar;
+mod self_adjoint_eig;
+mod solve;
+mod svd;
+mod symmetric;
+mod triangular;
+mod tridiagonal;
 
 use tensorfleet_framework::Op;
 
-pub(super) const OPS: &[&[Op]] = &[];
+pub(super) const OPS: &[&[Op]] = &[
+    banded::OPS,
+    cholesky::OPS,
+    determinant::OPS,
+    least_squares::OPS,
+    lu::OPS,
+    qr::OPS,
+    self_adjoint_eig::OPS,
+    solve::OPS,
+    svd::OPS,
+    triangular::OPS,
+    tridiagonal::OPS,
+];

@@ -1,0 +1,187 @@
+//! `Cholesky`: a positive matrix as the product of a triangular one and its adjoint; with its
+//! gradient.
+
+use num_complex::Complex;
+use num_traits::{Float, Zero};
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_kernels::Parallel;
+use tensorfleet_tensor::{DType, Result, Tensor, dispatch, internal, invalid_argument};
+
+use super::batch::{
+    check_batches, count, cubic_cost, for_each_matrix, matrix_at, matrix_size, square,
+};
+use super::matrix::Matrix;
+use super::scalar::{Scalar, dot, real};
+use super::triangular::{Triangle, solve_in_place};
+
+use DType::{Complex64, Complex128, Double, Float as Single};
+
+const FACTOR: Op = Op { inputs: &["input: T"], outputs: &["output: T"], ..Op::DEFAULT };
+const GRADIENT: Op = Op { inputs: &["l: T", "grad: T"], outputs: &["output: T"], ..Op::DEFAULT };
+
+pub(super) const OPS: &[Op] = &[
+    Op {
+        name: "BatchCholesky",
+        attrs: &["T: {double, float}"],
+        kernels: &[cpu::<Cholesky>().types("T", &[Double, Single])],
+        ..FACTOR
+    },
+    Op {
+        name: "BatchCholeskyGrad",
+        attrs: &["T: {float, double}"],
+        kernels: &[cpu::<CholeskyGrad>().types("T", &[Double, Single])],
+        ..GRADIENT
+    },
+    Op {
+        name: "Cholesky",
+        attrs: &["T: {double, float, half, complex64, complex128}"],
+        kernels: &[cpu::<Cholesky>().types("T", &[Double, Single, Complex64, Complex128])],
+        ..FACTOR
+    },
+    Op {
+        name: "CholeskyGrad",
+        attrs: &["T: {half, float, double}"],
+        kernels: &[cpu::<CholeskyGrad>().types("T", &[Double, Single])],
+        ..GRADIENT
+    },
+];
+
+/// The lower triangular factor, from the lower triangle of a matrix; nothing if the matrix is not
+/// positive.
+pub(super) fn factor<S: Scalar>(a: &Matrix<S>) -> Option<Matrix<S>> {
+    let n = a.rows;
+    let mut l = Matrix::zeros(n, n);
+    for i in 0..n {
+        for j in 0..=i {
+            let sum = dot(&l.row(j)[..j], &l.row(i)[..j]);
+            let rest = a[(i, j)] - sum;
+            if i == j {
+                let square = rest.re();
+                if square <= S::Real::zero() || square.is_nan() {
+                    return None;
+                }
+                l[(i, i)] = S::from_real(Float::sqrt(square));
+            } else {
+                l[(i, j)] = rest / l[(j, j)];
+            }
+        }
+    }
+    Some(l)
+}
+
+#[derive(Debug)]
+struct Cholesky;
+
+impl Kernel for Cholesky {
+    fn new(_: &Attrs<'_>) -> Result<Cholesky> {
+        Ok(Cholesky)
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let par = Parallel::new(ctx.parallelism());
+        let input = ctx.input(0)?;
+        square(input)?;
+        let output = dispatch!(
+            input.dtype(),
+            [f32, f64, Complex<f32>, Complex<f64>],
+            S => factor_all::<S>(par, input)?,
+            else => return Err(internal!("Cholesky was given a {} tensor", input.dtype()))
+        );
+        ctx.set_output(0, output);
+        Ok(())
+    }
+
+    fn cost(&self, inputs: &[Value]) -> u64 {
+        cubic_cost(inputs) / 3
+    }
+}
+
+fn factor_all<S: Scalar>(par: Parallel, input: &Tensor) -> Result<Tensor> {
+    let size = matrix_size(input);
+    let values = input.values::<S>()?;
+    Tensor::try_build(input.shape().clone(), |out: &mut [S]| {
+        for_each_matrix(par, count(input), [out], |index, [out]| {
+            match factor(&Matrix::from_slice(size, matrix_at(values, size, index))) {
+                Some(l) => out.copy_from_slice(&l.values),
+                // TensorFlow says by NaN that there is no factor, and trains on.
+                None => out.fill(S::from_real(Float::nan())),
+            }
+            Ok(())
+        })
+    })
+}
+
+#[derive(Debug)]
+struct CholeskyGrad;
+
+impl Kernel for CholeskyGrad {
+    fn new(_: &Attrs<'_>) -> Result<CholeskyGrad> {
+        Ok(CholeskyGrad)
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let par = Parallel::new(ctx.parallelism());
+        let (l, grad) = (ctx.input(0)?, ctx.input(1)?);
+        check_batches(&[l, grad])?;
+        let (rows, columns) = matrix_size(l);
+        if rows != columns {
+            return Err(invalid_argument!("Inputs must be a square matrices."));
+        }
+        if matrix_size(grad) != (rows, columns) {
+            return Err(invalid_argument!("Inputs (L and grad) must have the same shape."));
+        }
+        let output = dispatch!(
+            l.dtype(),
+            [f32, f64],
+            S => gradients::<S>(par, l, grad)?,
+            else => return Err(internal!("CholeskyGrad was given a {} tensor", l.dtype()))
+        );
+        ctx.set_output(0, output);
+        Ok(())
+    }
+
+    fn cost(&self, inputs: &[Value]) -> u64 {
+        cubic_cost(inputs)
+    }
+}
+
+fn gradients<S: Scalar>(par: Parallel, l: &Tensor, grad: &Tensor) -> Result<Tensor> {
+    let size = matrix_size(l);
+    let (ls, grads) = (l.values::<S>()?, grad.values::<S>()?);
+    Tensor::try_build(l.shape().clone(), |out: &mut [S]| {
+        for_each_matrix(par, count(l), [out], |index, [out]| {
+            let l = lower(Matrix::from_slice(size, matrix_at(ls, size, index)));
+            let grad = lower(Matrix::from_slice(size, matrix_at(grads, size, index)));
+            out.copy_from_slice(&gradient(&l, &grad).values);
+            Ok(())
+        })
+    })
+}
+
+/// The gradient of the matrix `L L*`, symmetric, given that of `L`: with `P` the lower triangle of
+/// `L* G`, its diagonal halved, it is the symmetric part of `L^-* P L^-1`.
+fn gradient<S: Scalar>(l: &Matrix<S>, grad: &Matrix<S>) -> Matrix<S> {
+    let n = l.rows;
+    let half = S::from_real(real(0.5));
+    let adjoint = l.adjoint();
+    let mut p = lower(adjoint.product(grad));
+    for i in 0..n {
+        p[(i, i)] *= half;
+    }
+    solve_in_place(&adjoint, Triangle::Upper, &mut p);
+    let mut p = p.adjoint();
+    solve_in_place(&adjoint, Triangle::Upper, &mut p);
+    let mut sum = p.adjoint();
+    for (sum, other) in sum.values.iter_mut().zip(&p.values) {
+        *sum = (*sum + *other) * half;
+    }
+    sum
+}
+
+/// The lower triangle of a matrix, zeros above.
+fn lower<S: Scalar>(mut matrix: Matrix<S>) -> Matrix<S> {
+    for i in 0..matrix.rows {
+        matrix.row_mut(i)[i + 1..].fill(S::zero());
+    }
+    matrix
+}
