@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tensorfleet_framework::{
-    FrameIteration, Function, FunctionRunner, Implementation, KernelContext, Registry, Resources,
-    StepContext, StepId, Value,
+    BoxFuture, FrameIteration, Function, FunctionRunner, Implementation, KernelContext, Registry,
+    Resources, Spawn, StepContext, StepId, Value,
 };
 use tensorfleet_graph::{Func, Node};
 use tensorfleet_planner::Evaluate;
@@ -27,6 +27,7 @@ impl Folding<'_> {
             step_resources: Arc::new(Resources::new("_step")),
             rendezvous: Arc::new(LocalRendezvous::default()),
             functions: Arc::new(NoFunctions),
+            spawner: Arc::new(NoBackground),
             parallelism: 1,
         };
         Folding { registry, step: Arc::new(step) }
@@ -65,4 +66,16 @@ impl FunctionRunner for NoFunctions {
             function.name
         ))
     }
+
+    fn fork(&self) -> Arc<dyn FunctionRunner> {
+        Arc::new(NoFunctions)
+    }
+}
+
+/// Nothing goes on when a graph is planned: what is spawned is dropped.
+#[derive(Debug)]
+struct NoBackground;
+
+impl Spawn for NoBackground {
+    fn spawn(&self, _: BoxFuture<()>) {}
 }

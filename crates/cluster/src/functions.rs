@@ -52,6 +52,10 @@ impl FunctionRunner for SessionFunctions {
         let mut table = self.compiled.lock().unwrap_or_else(|p| p.into_inner());
         Ok(Arc::clone(table.entry(key).or_insert(compiled)) as _)
     }
+
+    fn fork(&self) -> Arc<dyn FunctionRunner> {
+        Arc::new(SessionFunctions::new(Arc::clone(&self.library), Arc::clone(&self.task)))
+    }
 }
 
 #[derive(Debug)]

@@ -232,6 +232,7 @@ impl Worker {
                 session: Arc::clone(session),
             }),
             functions: Arc::clone(&graph.functions) as _,
+            spawner: Arc::clone(&self.task.pool) as _,
             parallelism: self.task.pool.threads(),
         })
     }

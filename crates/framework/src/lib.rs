@@ -3,6 +3,7 @@
 //! This crate knows no op, no executor and no network.
 
 mod attrs;
+mod background;
 mod control_flow;
 mod device;
 mod kernel;
@@ -15,6 +16,7 @@ mod value;
 mod variable;
 
 pub use attrs::Attrs;
+pub use background::{Background, Spawn};
 pub use control_flow::ControlFlow;
 pub use device::DeviceName;
 pub use kernel::{AsyncContext, AsyncKernel, Kernel, KernelContext, Outcome, Started};

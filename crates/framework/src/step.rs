@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tensorfleet_graph::Func;
 use tensorfleet_tensor::{Result, Tensor, invalid_argument};
 
-use crate::{BoxFuture, Rendezvous, Resource, Resources};
+use crate::{BoxFuture, Rendezvous, Resource, Resources, Spawn};
 
 /// Names a step, over all tasks of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,6 +24,8 @@ pub struct StepContext {
     pub step_resources: Arc<Resources>,
     pub rendezvous: Arc<dyn Rendezvous>,
     pub functions: Arc<dyn FunctionRunner>,
+    /// Where kernels start what goes on when the step has ended.
+    pub spawner: Arc<dyn Spawn>,
     /// How many threads one kernel may use.
     pub parallelism: usize,
 }
@@ -49,6 +51,10 @@ impl StepContext {
 pub trait FunctionRunner: fmt::Debug + Send + Sync {
     /// Prepares a function with values for its attributes. Repeated calls are cheap.
     fn instantiate(&self, function: &Func) -> Result<Arc<dyn Function>>;
+
+    /// A runner of the same functions with kernels of their own: what stateful nodes keep, as the
+    /// position of a random generator, starts anew.
+    fn fork(&self) -> Arc<dyn FunctionRunner>;
 }
 
 /// A function ready to run on the caller's device.

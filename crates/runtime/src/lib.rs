@@ -8,6 +8,7 @@ mod pool;
 mod rendezvous;
 mod run;
 mod state;
+mod task;
 mod trace;
 
 pub use executable::{Executable, KernelCache, NewKernels};

@@ -56,8 +56,23 @@ impl ComputePool {
 
     /// Queues a job.
     pub(crate) fn spawn(&self, job: impl FnOnce() + Send + 'static) {
-        lock(&self.shared.queue).jobs.push_back(Box::new(job));
-        self.shared.arrived.notify_one();
+        self.shared.push(Box::new(job));
+    }
+
+    /// The queue of the pool, for those that must not keep its threads.
+    pub(crate) fn jobs(&self) -> Jobs {
+        Jobs(Arc::clone(&self.shared))
+    }
+}
+
+/// Where jobs go in. When the pool is gone nobody runs them.
+#[derive(Clone)]
+pub(crate) struct Jobs(Arc<Shared>);
+
+impl Jobs {
+    /// Queues a job.
+    pub(crate) fn push(&self, job: impl FnOnce() + Send + 'static) {
+        self.0.push(Box::new(job));
     }
 }
 
@@ -75,6 +90,16 @@ impl fmt::Debug for ComputePool {
 }
 
 impl Shared {
+    fn push(&self, job: Job) {
+        let mut queue = lock(&self.queue);
+        // Jobs that own the queue in which they wait would keep each other.
+        if !queue.closed {
+            queue.jobs.push_back(job);
+            drop(queue);
+            self.arrived.notify_one();
+        }
+    }
+
     fn work(&self) {
         IS_POOL_THREAD.set(true);
         loop {

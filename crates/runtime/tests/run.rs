@@ -185,6 +185,7 @@ fn step_with(rendezvous: &Arc<LocalRendezvous>) -> Arc<StepContext> {
         step_resources: Arc::clone(&other.step_resources),
         rendezvous: Arc::clone(rendezvous) as Arc<dyn Rendezvous>,
         functions: Arc::clone(&other.functions),
+        spawner: Arc::clone(&other.spawner),
         parallelism: 1,
     })
 }

@@ -1,9 +1,6 @@
 //! Runs one op without an executor.
 
-use std::future::Future;
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
 
 use tensorfleet_framework::{
     AsyncContext, Attrs, Delivery, FrameIteration, Function, FunctionRunner, Implementation,
@@ -12,6 +9,8 @@ use tensorfleet_framework::{
 };
 use tensorfleet_graph::{AttrMap, AttrValue, Func, FunctionLibrary, Node, signature};
 use tensorfleet_tensor::{Error, Result, Tensor, internal, unimplemented_error};
+
+use crate::local::{LocalTasks, finish};
 
 /// One op with its attributes and inputs.
 #[derive(Clone, Debug)]
@@ -93,7 +92,7 @@ impl OpRun {
                 };
                 let outcome = match kernel.start(ctx)? {
                     Started::Done(outcome) => outcome,
-                    Started::Waiting(future) => ready(future)?,
+                    Started::Waiting(future) => finish(future)?,
                 };
                 match outcome {
                     Outcome::Values(values) => Ok(values),
@@ -102,14 +101,6 @@ impl OpRun {
             }
             Implementation::ControlFlow(_) => Err(internal!("control flow needs an executor")),
         }
-    }
-}
-
-/// The result of a future that does not have to wait; an error if it does.
-fn ready<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(result) => result,
-        Poll::Pending => Err(internal!("the op waits")),
     }
 }
 
@@ -122,6 +113,7 @@ pub fn step_context() -> Arc<StepContext> {
         step_resources: Arc::new(Resources::new("_step")),
         rendezvous: Arc::new(NoPeers),
         functions: Arc::new(NoFunctions),
+        spawner: Arc::new(LocalTasks),
         parallelism: 2,
     })
 }
@@ -147,5 +139,9 @@ struct NoFunctions;
 impl FunctionRunner for NoFunctions {
     fn instantiate(&self, function: &Func) -> Result<Arc<dyn Function>> {
         Err(unimplemented_error!("a single op has no function {}", function.name))
+    }
+
+    fn fork(&self) -> Arc<dyn FunctionRunner> {
+        Arc::new(NoFunctions)
     }
 }

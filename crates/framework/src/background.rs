@@ -1,0 +1,87 @@
+//! Work that outlives the step which began it: an iterator that computes ahead.
+
+use std::fmt;
+use std::sync::{Arc, Weak};
+
+use tensorfleet_tensor::{Error, Result, cancelled, internal};
+
+use crate::{
+    BoxFuture, Delivery, FunctionRunner, Parcel, Rendezvous, Resources, StepContext, StepId,
+};
+
+/// Runs futures on the threads that compute, so that they go on while nobody awaits them.
+pub trait Spawn: fmt::Debug + Send + Sync {
+    /// Runs a future to its end. Its owner says by the future itself when it should end early.
+    fn spawn(&self, future: BoxFuture<()>);
+}
+
+/// What is left of a step's surroundings when the step has ended.
+#[derive(Clone, Debug)]
+pub struct Background {
+    device: Arc<str>,
+    /// Weak because what works in the background is itself a resource.
+    resources: Weak<Resources>,
+    functions: Arc<dyn FunctionRunner>,
+    spawner: Arc<dyn Spawn>,
+    parallelism: usize,
+}
+
+impl Background {
+    /// Work begun by `step`. Its functions share no state with those that the step itself calls.
+    pub fn new(step: &StepContext) -> Background {
+        Background {
+            device: Arc::clone(&step.device),
+            resources: Arc::downgrade(&step.resources),
+            functions: step.functions.fork(),
+            spawner: Arc::clone(&step.spawner),
+            parallelism: step.parallelism,
+        }
+    }
+
+    /// The functions that the work may call.
+    pub fn functions(&self) -> &Arc<dyn FunctionRunner> {
+        &self.functions
+    }
+
+    /// Where to run what should go on by itself.
+    pub fn spawner(&self) -> &Arc<dyn Spawn> {
+        &self.spawner
+    }
+
+    /// How many threads there are.
+    pub fn parallelism(&self) -> usize {
+        self.parallelism
+    }
+
+    /// A step for one call of a function: what it keeps for the step is gone after the call.
+    pub fn step(&self) -> Result<Arc<StepContext>> {
+        let resources =
+            self.resources.upgrade().ok_or_else(|| cancelled!("the session has ended"))?;
+        Ok(Arc::new(StepContext {
+            id: StepId(0),
+            device: Arc::clone(&self.device),
+            resources,
+            step_resources: Arc::new(Resources::new("_step")),
+            rendezvous: Arc::new(NoPeers),
+            functions: Arc::clone(&self.functions),
+            spawner: Arc::clone(&self.spawner),
+            parallelism: self.parallelism,
+        }))
+    }
+}
+
+/// A function that runs in the background has all its nodes on one device.
+#[derive(Debug)]
+struct NoPeers;
+
+impl Rendezvous for NoPeers {
+    fn send(&self, key: &str, _: Parcel) -> Result<()> {
+        Err(internal!("nobody receives {key} in the background"))
+    }
+
+    fn recv(&self, key: &str) -> Result<Delivery> {
+        Err(internal!("nobody sends {key} in the background"))
+    }
+
+    fn abort(&self, _: Error) {}
+}
