@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tensorfleet_framework::{
     Attrs, KernelContext, Resource, Resources, StepContext, Value, Variable,
 };
-use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
+use tensorfleet_tensor::{DType, ResourceHandle, Result, Shape, Tensor, invalid_argument};
 
 /// Numbers the resources of a device that belong to a node.
 #[derive(Debug, Default)]
@@ -76,19 +76,28 @@ impl<R: Resource> Named<R> {
         Ok(name)
     }
 
+    /// Finds or makes the resource.
+    pub(crate) fn find(
+        &self,
+        step: &StepContext,
+        create: impl FnOnce(&str) -> Result<R>,
+    ) -> Result<(Arc<R>, ResourceHandle)> {
+        let name = self.name(step)?;
+        let found = step.resources.lookup_or_create(&self.container, &name, || create(&name))?;
+        let handle = step.resources.handle::<R>(&step.device, &self.container, &name, Vec::new());
+        Ok((found, handle))
+    }
+
     /// Finds or makes the resource and outputs its handle.
     pub(crate) fn output(
         &self,
         ctx: &mut KernelContext<'_>,
         create: impl FnOnce(&str) -> Result<R>,
     ) -> Result<Arc<R>> {
-        let step = ctx.step();
-        let name = self.name(step)?;
-        let found = step.resources.lookup_or_create(&self.container, &name, || create(&name))?;
-        let handle = step.resources.handle::<R>(&step.device, &self.container, &name, Vec::new());
+        let (found, handle) = self.find(ctx.step(), create)?;
         if self.by_reference {
             let pair = Variable::new(self.node.clone(), DType::String);
-            let words = vec![handle.container.into(), name.into()];
+            let words = vec![handle.container.into(), handle.name.into()];
             pair.assign(Tensor::from_strings(Shape::vector(2), words)?)?;
             ctx.set_output_ref(0, Arc::new(pair));
         } else {

@@ -1,0 +1,253 @@
+//! `BatchDataset`: consecutive elements stacked into one.
+
+use std::sync::Arc;
+
+use tensorfleet_framework::{Attrs, Op};
+use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
+
+use super::dataset::{
+    Cardinality, Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature,
+    dataset,
+};
+use super::parallel::parallel_calls;
+use super::prefetch::Prefetched;
+use super::scope::Scope;
+
+pub(super) const OPS: &[Op] = &[
+    Op {
+        name: "BatchDataset",
+        inputs: &["input_dataset: variant", "batch_size: int64"],
+        outputs: &["handle: variant"],
+        attrs: &[
+            "output_types: list(type) >= 1",
+            "output_shapes: list(shape) >= 1",
+            "metadata: string = ''",
+        ],
+        kernels: &[dataset::<Batch>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "BatchDatasetV2",
+        inputs: &["input_dataset: variant", "batch_size: int64", "drop_remainder: bool"],
+        outputs: &["handle: variant"],
+        attrs: &[
+            "parallel_copy: bool = false",
+            "output_types: list(type) >= 1",
+            "output_shapes: list(shape) >= 1",
+            "metadata: string = ''",
+        ],
+        kernels: &[dataset::<Batch>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "ParallelBatchDataset",
+        inputs: &[
+            "input_dataset: variant",
+            "batch_size: int64",
+            "num_parallel_calls: int64",
+            "drop_remainder: bool",
+        ],
+        outputs: &["handle: variant"],
+        attrs: &[
+            "parallel_copy: bool = false",
+            "output_types: list(type) >= 1",
+            "output_shapes: list(shape) >= 1",
+            "deterministic: string = 'default'",
+            "metadata: string = ''",
+        ],
+        kernels: &[dataset::<Batch>()],
+        ..Op::DEFAULT
+    },
+];
+
+#[derive(Debug)]
+struct Batch {
+    is_parallel: bool,
+}
+
+impl MakeDataset for Batch {
+    fn new(attrs: &Attrs<'_>) -> Result<Batch> {
+        Ok(Batch { is_parallel: attrs.op().starts_with("Parallel") })
+    }
+
+    fn make(&self, inputs: &Inputs<'_, '_>, signature: Signature) -> Result<DatasetRef> {
+        let input = inputs.dataset(0)?;
+        let size = batch_size(inputs, 1)?;
+        let drop_remainder = match inputs.len() {
+            2 => false,
+            count => inputs.scalar(count - 1, "drop_remainder")?,
+        };
+        if self.is_parallel {
+            parallel_calls(inputs, 2)?;
+        }
+        let ahead = self.is_parallel;
+        Ok(Arc::new(BatchDataset { input, size, drop_remainder, ahead, signature }))
+    }
+}
+
+/// Reads the input that says how large batches are.
+pub(super) fn batch_size(inputs: &Inputs<'_, '_>, index: usize) -> Result<u64> {
+    match inputs.scalar::<i64>(index, "batch_size")? {
+        size @ 1.. => Ok(size as u64),
+        _ => Err(invalid_argument!("Batch size must be greater than zero.")),
+    }
+}
+
+/// The number of batches.
+pub(super) fn batches(input: Cardinality, size: u64, drop_remainder: bool) -> Cardinality {
+    input.map(|count| if drop_remainder { count / size } else { count.div_ceil(size) })
+}
+
+#[derive(Debug)]
+struct BatchDataset {
+    input: DatasetRef,
+    size: u64,
+    drop_remainder: bool,
+    /// Whether batches are made before they are asked for.
+    ahead: bool,
+    signature: Signature,
+}
+
+impl Dataset for BatchDataset {
+    fn kind(&self) -> &str {
+        if self.ahead { "ParallelBatch" } else { "BatchV2" }
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn cardinality(&self) -> Cardinality {
+        batches(self.input.cardinality(), self.size, self.drop_remainder)
+    }
+
+    fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
+        let input = scope.iterate(&*self.input)?;
+        let batches =
+            Batches { input: Some(input), size: self.size, drop_remainder: self.drop_remainder };
+        if self.ahead {
+            return Ok(Box::new(Prefetched::new(scope, Box::new(batches), 1)));
+        }
+        Ok(Box::new(batches))
+    }
+}
+
+struct Batches {
+    /// Absent at the end.
+    input: Option<Box<dyn Elements>>,
+    size: u64,
+    drop_remainder: bool,
+}
+
+impl Elements for Batches {
+    fn next(&mut self) -> Pending<'_, Option<Element>> {
+        Box::pin(async move {
+            let Some(input) = &mut self.input else { return Ok(None) };
+            let mut elements = Vec::new();
+            while (elements.len() as u64) < self.size {
+                match input.next().await? {
+                    Some(element) => elements.push(element),
+                    None => {
+                        self.input = None;
+                        break;
+                    }
+                }
+            }
+            let is_short = (elements.len() as u64) < self.size;
+            if elements.is_empty() || (is_short && self.drop_remainder) {
+                return Ok(None);
+            }
+            stack(elements).map(Some)
+        })
+    }
+
+    fn skip(&mut self, count: u64) -> Pending<'_, u64> {
+        Box::pin(async move {
+            let Some(input) = &mut self.input else { return Ok(0) };
+            let wanted = count.saturating_mul(self.size);
+            let passed = input.skip(wanted).await?;
+            if passed < wanted {
+                self.input = None;
+            }
+            let whole = passed / self.size;
+            let has_rest = passed % self.size > 0 && !self.drop_remainder;
+            Ok(whole + u64::from(has_rest))
+        })
+    }
+}
+
+/// Stacks elements, of which there is at least one, along a new first dimension.
+pub(super) fn stack(elements: Vec<Element>) -> Result<Element> {
+    let components = elements[0].len();
+    if elements.iter().any(|element| element.len() != components) {
+        return Err(invalid_argument!("all elements of a batch must have as many components"));
+    }
+    (0..components).map(|component| stack_component(&elements, component)).collect()
+}
+
+fn stack_component(elements: &[Element], component: usize) -> Result<Tensor> {
+    let first = &elements[0][component];
+    for (index, element) in elements.iter().enumerate() {
+        let tensor = &element[component];
+        if tensor.shape() != first.shape() {
+            return Err(invalid_argument!(
+                "Cannot batch tensors with different shapes in component {component}. First \
+                 element had shape {} and element {index} had shape {}.",
+                first.shape(),
+                tensor.shape()
+            ));
+        }
+        if tensor.dtype() != first.dtype() {
+            return Err(invalid_argument!(
+                "Cannot batch tensors with different types in component {component}. First \
+                 element had type {} and element {index} had type {}.",
+                first.dtype(),
+                tensor.dtype()
+            ));
+        }
+    }
+    let mut dims = vec![elements.len()];
+    dims.extend(first.dims());
+    let shape = Shape::new(&dims)?;
+    let tensors = elements.iter().map(|element| &element[component]);
+    gather(first.dtype(), shape, tensors)
+}
+
+/// A tensor of `shape` that holds the elements of `tensors` one after the other.
+pub(super) fn gather<'a>(
+    dtype: DType,
+    shape: Shape,
+    tensors: impl Iterator<Item = &'a Tensor>,
+) -> Result<Tensor> {
+    match dtype {
+        DType::String => {
+            let mut all = Vec::with_capacity(shape.num_elements());
+            for tensor in tensors {
+                all.extend_from_slice(tensor.strings()?);
+            }
+            Tensor::from_strings(shape, all)
+        }
+        DType::Variant => {
+            let mut all = Vec::with_capacity(shape.num_elements());
+            for tensor in tensors {
+                all.extend_from_slice(tensor.variants()?);
+            }
+            Tensor::from_variants(shape, all)
+        }
+        DType::Resource => {
+            let mut all = Vec::with_capacity(shape.num_elements());
+            for tensor in tensors {
+                all.extend_from_slice(tensor.resources()?);
+            }
+            Tensor::from_resources(shape, all)
+        }
+        dtype => Tensor::build_raw(dtype, shape, |mut out| {
+            for tensor in tensors {
+                let (own, rest) = out.split_at_mut(tensor.raw().len());
+                own.copy_from_slice(tensor.raw());
+                out = rest;
+            }
+            Ok(())
+        }),
+    }
+}

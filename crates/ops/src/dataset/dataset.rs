@@ -1,0 +1,284 @@
+//! What a dataset is: a value that says how to make elements, from which iterators are made.
+
+use std::any::Any;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, cpu};
+use tensorfleet_tensor::{
+    DType, Element as Number, PartialShape, Result, Shape, Tensor, Variant, VariantValue,
+    invalid_argument,
+};
+
+use super::scope::Scope;
+
+/// One element of a dataset: a tensor for each component.
+pub(crate) type Element = Vec<Tensor>;
+
+/// The future of a call that borrows its iterator.
+pub(crate) type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+
+/// A description of a sequence of elements. It is immutable: every iteration starts anew.
+pub(crate) trait Dataset: fmt::Debug + Send + Sync {
+    /// TensorFlow's name of the kind, as `Map`; messages are written with it.
+    fn kind(&self) -> &str;
+
+    /// The types and shapes of the components.
+    fn signature(&self) -> &Signature;
+
+    /// How many elements there are, if that is known without making them.
+    fn cardinality(&self) -> Cardinality {
+        Cardinality::Unknown
+    }
+
+    /// Starts an iteration. `scope` is already that of this dataset.
+    fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>>;
+}
+
+/// A dataset, shared.
+pub(crate) type DatasetRef = Arc<dyn Dataset>;
+
+/// A running iteration. Dropping it ends it, and all work that it does ahead.
+pub(crate) trait Elements: Send {
+    /// The next element; `None` at the end, and ever after.
+    fn next(&mut self) -> Pending<'_, Option<Element>>;
+
+    /// The next element if it takes no time and no waiting to have it.
+    fn try_next(&mut self) -> Option<Result<Option<Element>>> {
+        None
+    }
+
+    /// Passes over up to `count` elements, and returns how many there were.
+    fn skip(&mut self, count: u64) -> Pending<'_, u64> {
+        Box::pin(async move {
+            for passed in 0..count {
+                if self.next().await?.is_none() {
+                    return Ok(passed);
+                }
+            }
+            Ok(count)
+        })
+    }
+}
+
+/// The types and shapes of the components of elements.
+#[derive(Clone, Debug)]
+pub(crate) struct Signature {
+    pub(crate) types: Vec<DType>,
+    pub(crate) shapes: Vec<PartialShape>,
+}
+
+impl Signature {
+    /// What a node's attributes say of its dataset.
+    pub(crate) fn new(attrs: &Attrs<'_>) -> Result<Signature> {
+        let types = match attrs.get("output_types") {
+            Some(_) => attrs.dtypes("output_types")?,
+            None => attrs.dtypes("Toutput_types")?,
+        };
+        let shapes = attrs.shapes("output_shapes")?.to_vec();
+        Ok(Signature { types: types.to_vec(), shapes })
+    }
+
+    /// Checks that elements of the signature `have` can stand for elements of this one.
+    pub(crate) fn check(&self, have: &Signature) -> Result<()> {
+        if self.types.len() != have.types.len() {
+            return Err(invalid_argument!(
+                "Number of components does not match: expected {} types but got {}.",
+                self.types.len(),
+                have.types.len()
+            ));
+        }
+        for (i, (want, have)) in self.types.iter().zip(&have.types).enumerate() {
+            if want != have {
+                return Err(invalid_argument!(
+                    "Data type mismatch at component {i}: expected {want} but got {have}."
+                ));
+            }
+        }
+        if self.shapes.len() != have.shapes.len() {
+            return Err(invalid_argument!(
+                "Number of components does not match: expected {} shapes but got {}.",
+                self.shapes.len(),
+                have.shapes.len()
+            ));
+        }
+        for (i, (want, have)) in self.shapes.iter().zip(&have.shapes).enumerate() {
+            if !compatible(want, have) {
+                return Err(invalid_argument!(
+                    "Incompatible shapes at component {i}: expected {want} but got {have}."
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether some shape fits both.
+pub(crate) fn compatible(a: &PartialShape, b: &PartialShape) -> bool {
+    match (&a.dims, &b.dims) {
+        (Some(a), Some(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is_none() || b.is_none() || a == b)
+        }
+        _ => true,
+    }
+}
+
+/// How many elements a dataset has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cardinality {
+    Known(u64),
+    Infinite,
+    Unknown,
+}
+
+impl Cardinality {
+    /// The number by which TensorFlow writes it.
+    pub(crate) fn number(self) -> i64 {
+        match self {
+            Cardinality::Known(count) => i64::try_from(count).unwrap_or(i64::MAX),
+            Cardinality::Infinite => -1,
+            Cardinality::Unknown => -2,
+        }
+    }
+
+    /// Changes a known number.
+    pub(crate) fn map(self, change: impl FnOnce(u64) -> u64) -> Cardinality {
+        match self {
+            Cardinality::Known(count) => Cardinality::Known(change(count)),
+            other => other,
+        }
+    }
+}
+
+/// A dataset as an element of a variant tensor.
+#[derive(Debug)]
+struct DatasetVariant(DatasetRef);
+
+impl VariantValue for DatasetVariant {
+    fn type_name(&self) -> &str {
+        "tensorflow::DatasetVariant"
+    }
+}
+
+/// Puts a dataset into a scalar tensor.
+pub(crate) fn into_tensor(dataset: DatasetRef) -> Tensor {
+    Tensor::variant(Arc::new(DatasetVariant(dataset)))
+}
+
+/// The dataset in a scalar tensor.
+pub(crate) fn from_tensor(tensor: &Tensor) -> Result<DatasetRef> {
+    if tensor.dtype() != DType::Variant || !tensor.shape().is_scalar() {
+        return Err(invalid_argument!("Dataset tensor must be a scalar of dtype DT_VARIANT."));
+    }
+    from_variant(&tensor.variants()?[0])
+}
+
+fn from_variant(variant: &Variant) -> Result<DatasetRef> {
+    let any: &dyn Any = &**variant;
+    any.downcast_ref::<DatasetVariant>()
+        .map(|dataset| Arc::clone(&dataset.0))
+        .ok_or_else(|| invalid_argument!("Tensor must be a Dataset object."))
+}
+
+/// How a node makes a dataset of its attributes and inputs.
+pub(super) trait MakeDataset: fmt::Debug + Send + Sync + Sized + 'static {
+    /// Reads and checks the attributes.
+    fn new(attrs: &Attrs<'_>) -> Result<Self>;
+
+    /// Reads and checks the inputs.
+    fn make(&self, inputs: &Inputs<'_, '_>, signature: Signature) -> Result<DatasetRef>;
+}
+
+/// The kernel of a node that makes a dataset.
+pub(super) const fn dataset<M: MakeDataset>() -> KernelDef {
+    cpu::<DatasetKernel<M>>()
+}
+
+#[derive(Debug)]
+struct DatasetKernel<M> {
+    maker: M,
+    signature: Signature,
+}
+
+impl<M: MakeDataset> Kernel for DatasetKernel<M> {
+    fn new(attrs: &Attrs<'_>) -> Result<Self> {
+        Ok(DatasetKernel { maker: M::new(attrs)?, signature: Signature::new(attrs)? })
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let made = self.maker.make(&Inputs(ctx), self.signature.clone())?;
+        ctx.set_output(0, into_tensor(made));
+        Ok(())
+    }
+
+    /// Datasets only point at their inputs.
+    fn cost(&self, _: &[tensorfleet_framework::Value]) -> u64 {
+        0
+    }
+}
+
+/// The inputs of a node that makes a dataset.
+pub(super) struct Inputs<'a, 'b>(&'a KernelContext<'b>);
+
+impl<'a> Inputs<'a, '_> {
+    /// The number of inputs.
+    pub(super) fn len(&self) -> usize {
+        self.0.num_inputs()
+    }
+
+    /// The node's name.
+    pub(super) fn node(&self) -> &str {
+        self.0.node_name()
+    }
+
+    /// What the kernel sees.
+    pub(super) fn context(&self) -> &'a KernelContext<'_> {
+        self.0
+    }
+
+    /// An input as it is.
+    pub(super) fn tensor(&self, index: usize) -> Result<&'a Tensor> {
+        self.0.input(index)
+    }
+
+    /// An input that is a dataset.
+    pub(super) fn dataset(&self, index: usize) -> Result<DatasetRef> {
+        from_tensor(self.0.input(index)?)
+    }
+
+    /// All inputs from `start` on: what a function captured.
+    pub(super) fn rest(&self, start: usize) -> Result<Vec<Tensor>> {
+        self.range(start..self.len())
+    }
+
+    /// Some of the inputs.
+    pub(super) fn range(&self, range: std::ops::Range<usize>) -> Result<Vec<Tensor>> {
+        range.map(|index| self.0.input(index).cloned()).collect()
+    }
+
+    /// An input that is one number.
+    pub(super) fn scalar<T: Number>(&self, index: usize, name: &str) -> Result<T> {
+        let tensor = self.0.input(index)?;
+        if !tensor.shape().is_scalar() {
+            return Err(invalid_argument!("{name} must be a scalar"));
+        }
+        tensor.scalar_value()
+    }
+
+    /// An input that is one string.
+    pub(super) fn string(&self, index: usize, name: &str) -> Result<&'a [u8]> {
+        let tensor = self.0.input(index)?;
+        if !tensor.shape().is_scalar() {
+            return Err(invalid_argument!("{name} must be a scalar"));
+        }
+        Ok(&tensor.strings()?[0])
+    }
+}
+
+/// The elements of the first dimension of a tensor, one by one.
+pub(super) fn slice(tensor: &Tensor, index: usize) -> Result<Tensor> {
+    let inner = Shape::new(&tensor.dims()[1..])?;
+    tensor.rows(index..index + 1)?.into_shape(inner)
+}

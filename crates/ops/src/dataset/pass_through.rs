@@ -1,0 +1,175 @@
+//! Datasets that only say how another one should be run: its elements are theirs.
+
+use std::sync::Arc;
+
+use tensorfleet_framework::{Attrs, Op};
+use tensorfleet_tensor::Result;
+
+use super::dataset::{
+    Cardinality, Dataset, DatasetRef, Elements, Inputs, MakeDataset, Signature, dataset,
+};
+use super::scope::Scope;
+
+pub(super) const OPS: &[Op] = &[
+    Op {
+        name: "ExperimentalMaxIntraOpParallelismDataset",
+        inputs: &["input_dataset: variant", "max_intra_op_parallelism: int64"],
+        outputs: &["handle: variant"],
+        attrs: &["output_types: list(type) >= 1", "output_shapes: list(shape) >= 1"],
+        kernels: &[dataset::<PassThrough>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "ExperimentalNonSerializableDataset",
+        inputs: &["input_dataset: variant"],
+        outputs: &["handle: variant"],
+        attrs: &["output_types: list(type) >= 1", "output_shapes: list(shape) >= 1"],
+        kernels: &[dataset::<PassThrough>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "ExperimentalPrivateThreadPoolDataset",
+        inputs: &["input_dataset: variant", "num_threads: int64"],
+        outputs: &["handle: variant"],
+        attrs: &["output_types: list(type) >= 1", "output_shapes: list(shape) >= 1"],
+        kernels: &[dataset::<PassThrough>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "FinalizeDataset",
+        inputs: &["input_dataset: variant"],
+        outputs: &["handle: variant"],
+        attrs: &[
+            "has_captured_ref: bool = false",
+            "output_types: list(type) >= 1",
+            "output_shapes: list(shape) >= 1",
+        ],
+        kernels: &[dataset::<PassThrough>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "MaxIntraOpParallelismDataset",
+        inputs: &["input_dataset: variant", "max_intra_op_parallelism: int64"],
+        outputs: &["handle: variant"],
+        attrs: &["output_types: list(type) >= 1", "output_shapes: list(shape) >= 1"],
+        kernels: &[dataset::<PassThrough>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "ModelDataset",
+        inputs: &["input_dataset: variant"],
+        outputs: &["handle: variant"],
+        attrs: &[
+            "algorithm: int = 0",
+            "cpu_budget: int = 0",
+            "ram_budget: int = 0",
+            "output_types: list(type) >= 1",
+            "output_shapes: list(shape) >= 1",
+        ],
+        kernels: &[dataset::<PassThrough>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "NonSerializableDataset",
+        inputs: &["input_dataset: variant"],
+        outputs: &["handle: variant"],
+        attrs: &["output_types: list(type) >= 1", "output_shapes: list(shape) >= 1"],
+        kernels: &[dataset::<PassThrough>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "OptimizeDataset",
+        inputs: &["input_dataset: variant", "optimizations: string"],
+        outputs: &["handle: variant"],
+        attrs: &[
+            "output_types: list(type) >= 1",
+            "output_shapes: list(shape) >= 1",
+            "optimization_configs: list(string) = []",
+        ],
+        kernels: &[dataset::<PassThrough>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "OptimizeDatasetV2",
+        inputs: &[
+            "input_dataset: variant",
+            "optimizations_enabled: string",
+            "optimizations_disabled: string",
+            "optimizations_default: string",
+        ],
+        outputs: &["handle: variant"],
+        attrs: &[
+            "output_types: list(type) >= 1",
+            "output_shapes: list(shape) >= 1",
+            "optimization_configs: list(string) = []",
+        ],
+        kernels: &[dataset::<PassThrough>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "OptionsDataset",
+        inputs: &["input_dataset: variant"],
+        outputs: &["handle: variant"],
+        attrs: &[
+            "serialized_options: string",
+            "output_types: list(type) >= 1",
+            "output_shapes: list(shape) >= 1",
+            "metadata: string = ''",
+        ],
+        kernels: &[dataset::<PassThrough>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "PrivateThreadPoolDataset",
+        inputs: &["input_dataset: variant", "num_threads: int64"],
+        outputs: &["handle: variant"],
+        attrs: &["output_types: list(type) >= 1", "output_shapes: list(shape) >= 1"],
+        kernels: &[dataset::<PassThrough>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "RewriteDataset",
+        inputs: &["input_dataset: variant", "rewrite_name: string"],
+        outputs: &["handle: variant"],
+        attrs: &["output_types: list(type) >= 1", "output_shapes: list(shape) >= 1"],
+        kernels: &[dataset::<PassThrough>()],
+        ..Op::DEFAULT
+    },
+];
+
+#[derive(Debug)]
+struct PassThrough;
+
+impl MakeDataset for PassThrough {
+    fn new(_: &Attrs<'_>) -> Result<PassThrough> {
+        Ok(PassThrough)
+    }
+
+    fn make(&self, inputs: &Inputs<'_, '_>, signature: Signature) -> Result<DatasetRef> {
+        Ok(Arc::new(PassedThrough { input: inputs.dataset(0)?, signature }))
+    }
+}
+
+#[derive(Debug)]
+struct PassedThrough {
+    input: DatasetRef,
+    signature: Signature,
+}
+
+impl Dataset for PassedThrough {
+    fn kind(&self) -> &str {
+        self.input.kind()
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn cardinality(&self) -> Cardinality {
+        self.input.cardinality()
+    }
+
+    fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
+        self.input.iterate(scope)
+    }
+}

@@ -1,0 +1,188 @@
+//! Where an iterator runs: what it may call, and how messages name it.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use tensorfleet_framework::{Background, Function, StepContext};
+use tensorfleet_graph::Func;
+use tensorfleet_kernels::random::entropy;
+use tensorfleet_tensor::{Code, Error, Result, Tensor};
+
+use super::dataset::{Dataset, DatasetRef, Element, Elements, from_tensor};
+use super::task::{Task, spawn};
+
+/// The surroundings of one iterator in a tree of iterators.
+#[derive(Clone, Debug)]
+pub(crate) struct Scope {
+    shared: Arc<Shared>,
+    /// The path of the iterator, as `Iterator::Root::Map`.
+    prefix: Arc<str>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    background: Background,
+    draws: Mutex<Draws>,
+}
+
+/// Seeds that nobody chose. They are recorded so that an iteration can be repeated.
+#[derive(Debug, Default)]
+struct Draws {
+    /// What an earlier iteration drew, in order.
+    replay: VecDeque<(u64, u64)>,
+    drawn: Vec<(u64, u64)>,
+}
+
+impl Scope {
+    /// The scope of an iterator that `step` makes.
+    pub(crate) fn root(step: &StepContext) -> Scope {
+        Scope::replaying(step, Vec::new())
+    }
+
+    /// The scope of an iterator that draws the seeds of an earlier one.
+    pub(crate) fn replaying(step: &StepContext, replay: Vec<(u64, u64)>) -> Scope {
+        let background = Background::new(step);
+        let draws = Mutex::new(Draws { replay: replay.into(), drawn: Vec::new() });
+        Scope { shared: Arc::new(Shared { background, draws }), prefix: "Iterator::Root".into() }
+    }
+
+    /// Starts an iteration over an input of the dataset whose scope this is.
+    pub(crate) fn iterate(&self, dataset: &dyn Dataset) -> Result<Box<dyn Elements>> {
+        dataset.iterate(&self.child(dataset.kind()))
+    }
+
+    /// Starts an iteration over input number `index`, where there are several.
+    pub(crate) fn iterate_nth(
+        &self,
+        dataset: &dyn Dataset,
+        index: usize,
+    ) -> Result<Box<dyn Elements>> {
+        let prefix = format!("{}[{index}]::{}", self.prefix, dataset.kind());
+        dataset.iterate(&Scope { shared: Arc::clone(&self.shared), prefix: prefix.into() })
+    }
+
+    fn child(&self, kind: &str) -> Scope {
+        let prefix = format!("{}::{kind}", self.prefix);
+        Scope { shared: Arc::clone(&self.shared), prefix: prefix.into() }
+    }
+
+    /// The path of the iterator.
+    pub(crate) fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// How many threads there are.
+    pub(crate) fn parallelism(&self) -> usize {
+        self.shared.background.parallelism()
+    }
+
+    /// Makes a function runnable.
+    pub(crate) fn function(&self, captured: &Captured) -> Result<UserFunction> {
+        let function = self.shared.background.functions().instantiate(&captured.function)?;
+        Ok(UserFunction { function, captured: Arc::clone(&captured.inputs), scope: self.clone() })
+    }
+
+    /// Runs a future by itself. Dropping the task ends it.
+    pub(crate) fn spawn<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Task<T> {
+        spawn(&**self.shared.background.spawner(), future)
+    }
+
+    /// A pair of seeds: made by `make`, unless an earlier iteration is repeated.
+    pub(crate) fn draw(&self, make: impl FnOnce() -> (u64, u64)) -> (u64, u64) {
+        let mut draws = self.shared.draws.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let seeds = draws.replay.pop_front().unwrap_or_else(make);
+        draws.drawn.push(seeds);
+        seeds
+    }
+
+    /// All seeds drawn so far.
+    pub(crate) fn drawn(&self) -> Vec<(u64, u64)> {
+        self.shared.draws.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).drawn.clone()
+    }
+}
+
+/// A pair of random seeds.
+pub(crate) fn random_seeds() -> (u64, u64) {
+    (entropy(), entropy())
+}
+
+/// A function and the tensors that it captured, which follow its other arguments.
+#[derive(Clone, Debug)]
+pub(crate) struct Captured {
+    function: Func,
+    inputs: Arc<[Tensor]>,
+}
+
+impl Captured {
+    /// A function that was given `inputs` when its dataset was made.
+    pub(crate) fn new(function: &Func, inputs: Vec<Tensor>) -> Captured {
+        Captured { function: function.clone(), inputs: inputs.into() }
+    }
+}
+
+/// A function of the user, ready to be called by an iterator.
+#[derive(Clone)]
+pub(crate) struct UserFunction {
+    function: Arc<dyn Function>,
+    captured: Arc<[Tensor]>,
+    scope: Scope,
+}
+
+impl fmt::Debug for UserFunction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UserFunction").field("scope", &self.scope.prefix).finish_non_exhaustive()
+    }
+}
+
+impl UserFunction {
+    /// Calls the function.
+    pub(crate) fn call(
+        &self,
+        mut args: Element,
+    ) -> impl Future<Output = Result<Element>> + Send + 'static {
+        args.extend(self.captured.iter().cloned());
+        let outcome =
+            self.scope.shared.background.step().map(|step| self.function.call(&step, args));
+        async move { outcome?.await }
+    }
+
+    /// Calls a function that returns one Boolean.
+    pub(crate) async fn predicate(&self, args: Element, what: &str) -> Result<bool> {
+        let results = self.call(args).await.map_err(|error| self.explain(error))?;
+        match &results[..] {
+            [answer] if answer.num_elements() == 1 => answer.scalar_value::<bool>(),
+            _ => Err(tensorfleet_tensor::invalid_argument!(
+                "{what} must return a scalar bool tensor."
+            )),
+        }
+    }
+
+    /// Calls a function that returns a dataset.
+    pub(crate) async fn dataset(&self, args: Element) -> Result<DatasetRef> {
+        let results = self.call(args).await.map_err(|error| self.explain(error))?;
+        match &results[..] {
+            [dataset] => from_tensor(dataset),
+            _ => Err(tensorfleet_tensor::invalid_argument!(
+                "Function must return a single scalar of dtype DT_VARIANT."
+            )),
+        }
+    }
+
+    /// Says in which transformation a function failed.
+    pub(crate) fn explain(&self, error: Error) -> Error {
+        if error.code() == Code::Cancelled {
+            return error;
+        }
+        let prefix = &*self.scope.prefix;
+        let kind = prefix.rsplit("::").next().unwrap_or(prefix);
+        let kind = kind.split('[').next().unwrap_or(kind);
+        error.prefixed(format_args!(
+            "Error in user-defined function passed to {kind}Dataset transformation with iterator: \
+             {prefix}: "
+        ))
+    }
+}
