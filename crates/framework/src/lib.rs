@@ -4,21 +4,30 @@
 
 mod attrs;
 mod background;
+mod backprop;
+mod builder;
 mod control_flow;
 mod device;
+pub mod gradient;
 mod kernel;
 mod op;
 mod registry;
 mod rendezvous;
 mod resources;
+pub mod shape;
 mod step;
 mod value;
 mod variable;
 
 pub use attrs::Attrs;
 pub use background::{Background, Spawn};
+pub use backprop::{CustomGradient, FindGradient, GradientOptions, gradients};
+pub use builder::{BuildScope, DeviceFn, GraphBuilder, Input, NewNode};
 pub use control_flow::ControlFlow;
 pub use device::DeviceName;
+pub use gradient::{
+    Gradient, GradientContext, GradientFn, IndexedSlices, InputGradients, no_gradient, number,
+};
 pub use kernel::{AsyncContext, AsyncKernel, Kernel, KernelContext, Outcome, Started};
 pub use op::{Implementation, KernelDef, Op, control_flow, cpu, cpu_async};
 pub use registry::Registry;
@@ -26,6 +35,7 @@ pub use rendezvous::{
     BoxFuture, Delivery, FrameIteration, Parcel, ParsedKey, Rendezvous, key_in_frame, key_prefix,
 };
 pub use resources::{Resource, Resources, anonymous_handle};
+pub use shape::{ShapeContext, ShapeFn};
 pub use step::{Function, FunctionRunner, StepContext, StepId};
 pub use value::{Value, Values};
 pub use variable::Variable;

@@ -1,4 +1,4 @@
-//! What an op is: a value that holds its definition and its kernels.
+//! What an op is: a value that holds its definition, its kernels, its shape rule and its gradient.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tensorfleet_tensor::{DType, Result};
 
 use crate::kernel::{AsyncKernel, Kernel};
-use crate::{Attrs, ControlFlow};
+use crate::{Attrs, ControlFlow, GradientFn, ShapeFn};
 
 /// An op: its definition, word for word TensorFlow's, and how to compute it.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +24,10 @@ pub struct Op {
     pub distributed_communication: bool,
     /// Implementations; the first whose device and types fit a node is used.
     pub kernels: &'static [KernelDef],
+    /// What is known of the outputs' shapes; without it nothing.
+    pub shape: Option<ShapeFn>,
+    /// How gradients flow back; without it the op has none.
+    pub gradient: Option<GradientFn>,
 }
 
 impl Op {
@@ -39,7 +43,23 @@ impl Op {
         allows_uninitialized_input: false,
         distributed_communication: false,
         kernels: &[],
+        shape: None,
+        gradient: None,
     };
+
+    /// The op with a shape rule, for ops that a function makes.
+    #[must_use]
+    pub const fn with_shape(mut self, shape: ShapeFn) -> Op {
+        self.shape = Some(shape);
+        self
+    }
+
+    /// The op with a gradient, for ops that a function makes.
+    #[must_use]
+    pub const fn with_gradient(mut self, gradient: GradientFn) -> Op {
+        self.gradient = Some(gradient);
+        self
+    }
 }
 
 /// One implementation of an op, and for which nodes it is.

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use tensorfleet_graph::{Node, OpDef, OpLookup, op_def_text};
 use tensorfleet_tensor::{Result, invalid_argument, not_found, unimplemented_error};
 
-use crate::{Attrs, Implementation, KernelDef, Op};
+use crate::{Attrs, GradientFn, Implementation, KernelDef, Op, ShapeFn};
 
 /// All known ops by name. A value: two servers of one process may know different ops.
 #[derive(Debug)]
@@ -49,6 +49,16 @@ impl Registry {
     /// Whether the op `name` has an implementation here.
     pub fn has_kernel(&self, name: &str) -> bool {
         self.ops.get(name).is_some_and(|registered| !registered.op.kernels.is_empty())
+    }
+
+    /// How gradients flow back through the op `name`, if it has any.
+    pub fn gradient_fn(&self, name: &str) -> Option<GradientFn> {
+        self.ops.get(name).and_then(|registered| registered.op.gradient)
+    }
+
+    /// What computes the shapes of the outputs of the op `name`, if that is known.
+    pub fn shape_fn(&self, name: &str) -> Option<ShapeFn> {
+        self.ops.get(name).and_then(|registered| registered.op.shape)
     }
 
     /// Makes the kernel of a node.

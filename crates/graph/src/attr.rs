@@ -91,6 +91,37 @@ impl AttrValue {
     }
 }
 
+macro_rules! conversions {
+    ($($from:ty, $value:ident => $to:expr;)+) => {$(
+        impl From<$from> for AttrValue {
+            fn from($value: $from) -> AttrValue {
+                $to
+            }
+        }
+    )+};
+}
+
+conversions! {
+    &str, value => AttrValue::String(Bytes::copy_from_slice(value.as_bytes()));
+    String, value => AttrValue::String(value.into());
+    Bytes, value => AttrValue::String(value);
+    i64, value => AttrValue::Int(value);
+    i32, value => AttrValue::Int(value.into());
+    f32, value => AttrValue::Float(value);
+    bool, value => AttrValue::Bool(value);
+    DType, value => AttrValue::Type(value);
+    PartialShape, value => AttrValue::Shape(value);
+    Tensor, value => AttrValue::Tensor(value);
+    Func, value => AttrValue::Func(value);
+    Vec<Bytes>, values => AttrValue::List(AttrList::Strings(values));
+    Vec<i64>, values => AttrValue::List(AttrList::Ints(values));
+    Vec<f32>, values => AttrValue::List(AttrList::Floats(values));
+    Vec<bool>, values => AttrValue::List(AttrList::Bools(values));
+    Vec<DType>, values => AttrValue::List(AttrList::Types(values));
+    Vec<PartialShape>, values => AttrValue::List(AttrList::Shapes(values));
+    Vec<Func>, values => AttrValue::List(AttrList::Funcs(values));
+}
+
 /// Prints a value as TensorFlow's error messages do.
 impl fmt::Display for AttrValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

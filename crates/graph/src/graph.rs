@@ -174,6 +174,23 @@ impl Graph {
         &self.nodes[id.index()]
     }
 
+    /// A node as clients write it.
+    pub fn node_def(&self, id: NodeId) -> NodeDef {
+        let node = self.node(id);
+        let data = node.inputs.iter().map(|input| {
+            let name = &self.node(input.node).name;
+            if input.index == 0 { name.to_string() } else { format!("{name}:{}", input.index) }
+        });
+        let control = node.control_inputs.iter().map(|id| format!("^{}", self.node(*id).name));
+        NodeDef {
+            name: node.name.to_string(),
+            op: node.op.to_string(),
+            device: node.device.to_string(),
+            inputs: data.chain(control).collect(),
+            attrs: AttrMap::clone(&node.attrs),
+        }
+    }
+
     /// A node for changing. Its name must stay.
     pub fn node_mut(&mut self, id: NodeId) -> &mut Node {
         &mut self.nodes[id.index()]

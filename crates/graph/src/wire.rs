@@ -9,7 +9,7 @@ use tensorfleet_tensor::wire as tensor_wire;
 use tensorfleet_tensor::{DType, Result};
 
 use crate::{
-    ArgDef, AttrDef, AttrList, AttrMap, AttrValue, Func, FunctionDef, FunctionLibrary, Graph, Node,
+    ArgDef, AttrDef, AttrList, AttrMap, AttrValue, Func, FunctionDef, FunctionLibrary, Graph,
     NodeDef, OpDef,
 };
 
@@ -161,7 +161,8 @@ fn func(message: &pb::NameAttrList) -> Result<Func> {
 
 /// Writes a graph with its library.
 pub fn graph_def(graph: &Graph) -> Result<pb::GraphDef> {
-    let node: Result<Vec<_>> = graph.nodes().iter().map(|node| node_proto(graph, node)).collect();
+    let node: Result<Vec<_>> =
+        graph.iter().map(|(id, _)| node_def_proto(&graph.node_def(id))).collect();
     Ok(pb::GraphDef {
         node: node?,
         library: (!graph.library().is_empty())
@@ -172,25 +173,19 @@ pub fn graph_def(graph: &Graph) -> Result<pb::GraphDef> {
     })
 }
 
+/// Writes a graph that is still a list of nodes.
+pub fn graph_def_of(nodes: &[NodeDef], library: &FunctionLibrary) -> Result<pb::GraphDef> {
+    Ok(pb::GraphDef {
+        node: nodes.iter().map(node_def_proto).collect::<Result<_>>()?,
+        library: (!library.is_empty()).then(|| library_proto(library)).transpose()?,
+        versions: Some(versions()),
+        ..Default::default()
+    })
+}
+
 /// The version of the graph format that we write: TensorFlow 2.21's.
 pub fn versions() -> pb::VersionDef {
     pb::VersionDef { producer: 2474, min_consumer: 12, bad_consumers: Vec::new() }
-}
-
-fn node_proto(graph: &Graph, node: &Node) -> Result<pb::NodeDef> {
-    let data = node.inputs.iter().map(|input| {
-        let name = &graph.node(input.node).name;
-        if input.index == 0 { name.to_string() } else { format!("{name}:{}", input.index) }
-    });
-    let control = node.control_inputs.iter().map(|id| format!("^{}", graph.node(*id).name));
-    Ok(pb::NodeDef {
-        name: node.name.to_string(),
-        op: node.op.to_string(),
-        device: node.device.to_string(),
-        input: data.chain(control).collect(),
-        attr: attr_map_proto(&node.attrs)?,
-        ..Default::default()
-    })
 }
 
 fn node_def_proto(node: &NodeDef) -> Result<pb::NodeDef> {

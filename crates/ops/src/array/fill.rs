@@ -3,7 +3,9 @@
 use bytes::Bytes;
 use half::{bf16, f16};
 use num_complex::Complex;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, cpu, no_gradient,
+};
 use tensorfleet_tensor::{
     DType, Element, Result, Shape, Tensor, dispatch, invalid_argument, unimplemented_error,
 };
@@ -21,6 +23,8 @@ pub(super) const OPS: &[Op] = &[
         attrs: &["dtype: type", "init: bool = false"],
         stateful: true,
         kernels: &[cpu::<Empty>().types("dtype", types::BASIC)],
+        shape: Some(crate::shapes::from_first),
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -29,6 +33,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: &["T: type", "index_type: {int32, int64} = DT_INT32"],
         kernels: &[cpu::<Fill>().types("T", FILLED)],
+        shape: Some(crate::shapes::from_first),
+        gradient: Some(fill_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -40,6 +46,8 @@ pub(super) const OPS: &[Op] = &[
              uint64, complex64, complex128, bool}",
         ],
         kernels: &[cpu::<OnesLike>().types("T", types::PLAIN)],
+        shape: Some(crate::shapes::unchanged),
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -48,6 +56,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["y: T"],
         attrs: &["T: type"],
         kernels: &[cpu::<ZerosLike>().types("T", ZEROED)],
+        shape: Some(crate::shapes::unchanged),
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
 ];
@@ -201,4 +211,11 @@ impl Kernel for ZerosLike {
         ctx.set_output(0, zeros);
         Ok(())
     }
+}
+
+/// The value is everywhere.
+fn fill_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let grad = g.grad(0)?;
+    let all = g.call("Range", [g.scalar(0i32)?, g.rank_tensor(grad)?, g.scalar(1i32)?])?;
+    Ok(vec![None, Some(g.call("Sum", [grad, all])?.into())])
 }

@@ -1,6 +1,9 @@
 //! `GatherV2` and `Gather`: slices of a tensor along an axis, picked by index.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, IndexedSlices, InputGradients, Kernel, KernelContext, NewNode, Op,
+    ShapeContext, Value, cpu,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{Element, Result, Shape, Tensor, dispatch, internal, invalid_argument};
 
@@ -8,6 +11,9 @@ use super::arguments::{axis_in, coordinates, shape_of};
 use super::copy::{dims_of, parallel};
 use super::rows::{Row, take};
 use super::types;
+use crate::shapes;
+use tensorfleet_graph::Output;
+use tensorfleet_tensor::{PartialShape, unimplemented_error};
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -16,6 +22,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: Tparams"],
         attrs: &["validate_indices: bool = true", "Tparams: type", "Tindices: {int32, int64}"],
         kernels: &[cpu::<Gather>().types("Tparams", types::GATHERED)],
+        shape: Some(gather_shape),
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -29,6 +37,8 @@ pub(super) const OPS: &[Op] = &[
             "Taxis: {int32, int64}",
         ],
         kernels: &[cpu::<Gather>().types("Tparams", types::GATHERED)],
+        shape: Some(gather_shape),
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
 ];
@@ -190,4 +200,84 @@ fn rows<I: Element + Into<i64>>(
         }
     }
     rows
+}
+
+fn gather_shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    let (Some(params), Some(indices)) = (&c.input(0).dims, &c.input(1).dims) else {
+        return Ok(vec![PartialShape::UNKNOWN]);
+    };
+    let axis = if c.num_inputs() == 3 { c.constant_ints(2) } else { Some(vec![0]) };
+    let batch_dims = if c.num_inputs() == 3 { c.attrs().int("batch_dims")? } else { 0 };
+    let Some([axis]) = axis.as_deref() else { return Ok(vec![PartialShape::UNKNOWN]) };
+    let axis = shapes::axis_index(*axis, params.len())?;
+    let batch = if batch_dims < 0 { batch_dims + indices.len() as i64 } else { batch_dims };
+    let batch = usize::try_from(batch).unwrap_or_default();
+    if batch > axis || batch > indices.len() {
+        return Ok(vec![PartialShape::UNKNOWN]);
+    }
+    let dims = params[..axis].iter().chain(&indices[batch..]).chain(&params[axis + 1..]);
+    Ok(vec![PartialShape::known(dims.copied())])
+}
+
+/// The gradient of rows picked from a larger tensor, as slices of that.
+pub(crate) fn slices(
+    g: &GradientContext<'_>,
+    grad: Output,
+    indices: Output,
+    dense_shape: Output,
+) -> Result<IndexedSlices> {
+    let flat = g.vector(&[-1i32])?;
+    let (one, no_end) = (g.vector(&[1i32])?, g.vector(&[0i32])?);
+    let inner = NewNode::new("StridedSlice").input(dense_shape).input(one).input(no_end).input(one);
+    let inner = g.out(inner.attr("end_mask", 1))?;
+    let first = g.cast(flat, g.dtype(inner))?;
+    let shape = NewNode::new("ConcatV2").list(&[first, inner]).input(g.scalar(0i32)?);
+    let values = g.reshape(grad, g.out(shape)?)?;
+    Ok(IndexedSlices { values, indices: g.reshape(indices, flat)?, dense_shape })
+}
+
+/// Along the first axis the gradient is sparse; otherwise rows are added up in place.
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (params, indices, grad) = (g.input(0), g.input(1), g.grad(0)?);
+    let has_axis = g.num_inputs() == 3;
+    if has_axis && g.attrs().int("batch_dims")? != 0 {
+        return Err(unimplemented_error!("GatherV2 with batch_dims has no gradient"));
+    }
+    let axis = if has_axis { g.constant_value(g.input(2)) } else { Some(Tensor::scalar(0i32)) };
+    let rank = g.rank(params);
+    let axis = axis.and_then(|axis| axis.to_i64_vec().ok()).and_then(|axis| axis.first().copied());
+    let mut gradients = vec![None; g.num_inputs()];
+    let at = match (axis, rank) {
+        (Some(0), _) => 0,
+        (Some(axis), Some(rank)) => shapes::axis_index(axis, rank)?,
+        _ => {
+            return Err(unimplemented_error!(
+                "GatherV2 has a gradient only for a constant axis of a tensor of known rank"
+            ));
+        }
+    };
+    let shape = g.shape_tensor(params)?;
+    if at == 0 {
+        gradients[0] = Some(slices(g, grad, indices, shape)?.into());
+        return Ok(gradients);
+    }
+    let rank = rank.unwrap_or(at + 1);
+    // The axis goes to the front, where segments are summed, and back.
+    let part = |begin: usize, end: usize| {
+        let bounds = [g.vector(&[begin as i32])?, g.vector(&[end as i32])?, g.vector(&[1i32])?];
+        g.call("StridedSlice", [shape, bounds[0], bounds[1], bounds[2]])
+    };
+    let count = g.vector(&[-1i32])?;
+    let joined = NewNode::new("ConcatV2").list(&[part(0, at)?, count, part(at + 1, rank)?]);
+    let values = g.reshape(grad, g.out(joined.input(g.scalar(0i32)?))?)?;
+    let to_front: Vec<i32> = std::iter::once(at)
+        .chain((0..rank).filter(|&other| other != at))
+        .map(|axis| axis as i32)
+        .collect();
+    let back: Vec<i32> = (1..=at).chain([0]).chain(at + 1..rank).map(|axis| axis as i32).collect();
+    let values = g.call("Transpose", [values, g.vector(&to_front)?])?;
+    let size = g.call("GatherV2", [shape, g.scalar(at as i32)?, g.scalar(0i32)?])?;
+    let summed = g.call("UnsortedSegmentSum", [values, g.reshape(indices, count)?, size])?;
+    gradients[0] = Some(g.call("Transpose", [summed, g.vector(&back)?])?.into());
+    Ok(gradients)
 }

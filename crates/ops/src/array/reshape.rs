@@ -1,11 +1,15 @@
 //! Ops that give a tensor another shape and leave its elements where they are.
 
 use smallvec::SmallVec;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, ShapeContext, Value, cpu,
+};
 use tensorfleet_tensor::{DType, PartialShape, Result, Shape, Tensor, invalid_argument};
 
 use super::arguments::{axis_in, is_legacy_vector, shape_of, single};
 use super::copy::dims_of;
+use crate::shapes;
+use tensorfleet_framework::shape::merge;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -14,6 +18,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: &["shape: shape", "T: type"],
         kernels: &[cpu::<EnsureShape>()],
+        shape: Some(ensured),
+        gradient: Some(ensure_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -22,6 +28,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: &["T: type", "Tdim: {int32, int64} = DT_INT32"],
         kernels: &[cpu::<ExpandDims>()],
+        shape: Some(expanded),
+        gradient: Some(back),
         ..Op::DEFAULT
     },
     Op {
@@ -30,6 +38,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: &["T: type", "Tshape: {int32, int64} = DT_INT32"],
         kernels: &[cpu::<Reshape>()],
+        shape: Some(reshaped),
+        gradient: Some(back),
         ..Op::DEFAULT
     },
     Op {
@@ -38,6 +48,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: &["T: type", "squeeze_dims: list(int) >= 0 = []"],
         kernels: &[cpu::<Squeeze>()],
+        shape: Some(squeezed),
+        gradient: Some(back),
         ..Op::DEFAULT
     },
 ];
@@ -208,4 +220,86 @@ fn check_no_variant(input: &Tensor, op: &str) -> Result<()> {
         return Err(invalid_argument!("{op} on Variant not supported"));
     }
     Ok(())
+}
+
+/// The gradient in the shape that the input had.
+fn back(g: &GradientContext<'_>) -> InputGradients {
+    let mut gradients = vec![None; g.num_inputs()];
+    gradients[0] = Some(g.reshape_like(g.grad(0)?, g.input(0))?.into());
+    Ok(gradients)
+}
+
+fn ensure_gradient(g: &GradientContext<'_>) -> InputGradients {
+    Ok(vec![g.grad_or_none(0)])
+}
+
+fn ensured(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    Ok(vec![merge(c.input(0), c.attrs().shape("shape")?)?])
+}
+
+fn expanded(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    let (Some(dims), Some(axis)) = (&c.input(0).dims, c.constant_ints(1)) else {
+        return Ok(vec![PartialShape::UNKNOWN]);
+    };
+    let [axis] = axis[..] else { return Ok(vec![PartialShape::UNKNOWN]) };
+    let at = shapes::axis_index(axis, dims.len() + 1)?;
+    let mut dims = dims.clone();
+    dims.insert(at, Some(1));
+    Ok(vec![PartialShape::known(dims)])
+}
+
+fn squeezed(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    let axes = c.attrs().ints("squeeze_dims")?.to_vec();
+    let Some(dims) = &c.input(0).dims else { return Ok(vec![PartialShape::UNKNOWN]) };
+    if axes.is_empty() {
+        let known: Option<Vec<usize>> = dims.iter().copied().collect();
+        let Some(known) = known else { return Ok(vec![PartialShape::UNKNOWN]) };
+        return Ok(vec![PartialShape::known(known.into_iter().filter(|&d| d != 1).map(Some))]);
+    }
+    let mut gone = vec![false; dims.len()];
+    for axis in axes {
+        let at = shapes::axis_index(axis, dims.len())?;
+        if dims[at].is_some_and(|dim| dim != 1) {
+            return Err(invalid_argument!(
+                "dimension {at} of a tensor of shape {} cannot be squeezed: it is not 1",
+                c.input(0)
+            ));
+        }
+        gone[at] = true;
+    }
+    let kept = dims.iter().zip(gone).filter(|(_, gone)| !gone).map(|(dim, _)| *dim);
+    Ok(vec![PartialShape::known(kept)])
+}
+
+/// Takes the wanted sizes; one that is left open follows from the number of elements.
+fn reshaped(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    let mut wanted = c.input_as_shape(1);
+    let constant = c.constant_ints(1);
+    let Some(elements) = c.input(0).to_shape().map(|shape| shape.num_elements()) else {
+        return Ok(vec![wanted]);
+    };
+    let Some(dims) = &mut wanted.dims else { return Ok(vec![wanted]) };
+    let known: usize = dims.iter().flatten().product();
+    match dims.iter().filter(|dim| dim.is_none()).count() {
+        0 if known != elements && constant.is_some() => {
+            return Err(invalid_argument!(
+                "a tensor of shape {} cannot have the shape {wanted}: {elements} elements are not {known}",
+                c.input(0)
+            ));
+        }
+        1 if known > 0 => {
+            if elements % known != 0 {
+                return Err(invalid_argument!(
+                    "a tensor of shape {} cannot have the shape {wanted}: {elements} is no multiple of \
+                     {known}",
+                    c.input(0)
+                ));
+            }
+            dims.iter_mut()
+                .filter(|dim| dim.is_none())
+                .for_each(|dim| *dim = Some(elements / known));
+        }
+        _ => {}
+    }
+    Ok(vec![wanted])
 }

@@ -1,6 +1,9 @@
 //! `Shape`, `ShapeN`, `Size`, `Rank`: what a tensor looks like, as a tensor.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, Op, Value, cpu};
+use tensorfleet_framework::{
+    Attrs, Kernel, KernelContext, KernelDef, Op, ShapeContext, Value, cpu, no_gradient,
+};
+use tensorfleet_tensor::PartialShape;
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
 
 const SHAPES: &[KernelDef] = &[cpu::<Shapes>()];
@@ -12,6 +15,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: int32"],
         attrs: &["T: type"],
         kernels: &[cpu::<Rank>()],
+        shape: Some(crate::shapes::scalar),
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -20,6 +25,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: out_type"],
         attrs: &["T: type", "out_type: {int32, int64} = DT_INT32"],
         kernels: SHAPES,
+        shape: Some(shape_shape),
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -28,6 +35,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: N * out_type"],
         attrs: &["N: int >= 1", "T: type", "out_type: {int32, int64} = DT_INT32"],
         kernels: SHAPES,
+        shape: Some(shape_shape),
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -36,6 +45,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: out_type"],
         attrs: &["T: type", "out_type: {int32, int64} = DT_INT32"],
         kernels: &[cpu::<Size>()],
+        shape: Some(crate::shapes::scalar),
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
 ];
@@ -124,4 +135,9 @@ impl Kernel for Size {
     fn cost(&self, _: &[Value]) -> u64 {
         0
     }
+}
+
+fn shape_shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    let of = |index| PartialShape::known([c.input(index).rank()]);
+    Ok((0..c.num_outputs()).map(of).collect())
 }

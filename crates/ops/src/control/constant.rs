@@ -1,6 +1,7 @@
 //! `Const`, and placeholders for what a step must feed.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use crate::shapes::from_attr;
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, ShapeContext, cpu, no_gradient};
 use tensorfleet_tensor::{PartialShape, Result, Tensor, invalid_argument};
 
 pub(super) const OPS: &[Op] = &[
@@ -9,6 +10,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: dtype"],
         attrs: &["value: tensor", "dtype: type"],
         kernels: &[cpu::<Const>()],
+        shape: Some(const_shape),
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -16,6 +19,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: dtype"],
         attrs: &["dtype: type", "shape: shape = unknown"],
         kernels: &[cpu::<Placeholder>()],
+        shape: Some(from_attr),
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -23,6 +28,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: dtype"],
         attrs: &["dtype: type", "shape: shape"],
         kernels: &[cpu::<Placeholder>()],
+        shape: Some(from_attr),
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
 ];
@@ -70,4 +77,8 @@ impl Kernel for Placeholder {
             self.0
         ))
     }
+}
+
+fn const_shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    Ok(vec![c.attrs().tensor("value")?.shape().into()])
 }

@@ -1,6 +1,10 @@
 //! Branches, loops, and the ends of a function: ops that the executor itself carries out.
 
-use tensorfleet_framework::{Attrs, ControlFlow, Kernel, KernelContext, Op, control_flow, cpu};
+use tensorfleet_framework::{
+    Attrs, ControlFlow, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op,
+    ShapeContext, control_flow, cpu, gradient,
+};
+use tensorfleet_tensor::{DType, PartialShape, unimplemented_error};
 use tensorfleet_tensor::{Result, aborted};
 
 const ENTER: &[&str] = &[
@@ -51,6 +55,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T", "value_index: int32"],
         attrs: &["T: type", "N: int >= 1"],
         kernels: &[control_flow(ControlFlow::Merge)],
+        shape: Some(merge_shape),
+        gradient: Some(merge_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -109,6 +115,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output_false: T", "output_true: T"],
         attrs: &["T: type"],
         kernels: &[control_flow(ControlFlow::Switch)],
+        shape: Some(switch_shape),
+        gradient: Some(switch_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -170,4 +178,48 @@ impl Kernel for Abort {
         }
         Err(aborted!("Abort_op intentional failure; {}", self.message))
     }
+}
+
+fn merge_shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    let first = c.input(0);
+    let agree = (1..c.num_inputs()).all(|index| c.input(index) == first);
+    let shape = if agree { first.clone() } else { PartialShape::UNKNOWN };
+    Ok(vec![shape, PartialShape::scalar()])
+}
+
+fn switch_shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    Ok(vec![c.input(0).clone(); 2])
+}
+
+/// The gradient goes back to the branch from which the value came, and is dead on the others.
+fn merge_gradient(g: &GradientContext<'_>) -> InputGradients {
+    if g.num_inputs() != 2 {
+        return Err(unimplemented_error!("a Merge of {} inputs has no gradient", g.num_inputs()));
+    }
+    let is_second = g.call("Equal", [g.output(1), g.scalar(1i32)?])?;
+    let [first, second] = g.outs(NewNode::new("Switch").input(g.grad(0)?).input(is_second))?;
+    gradient::both(first, second)
+}
+
+/// Whichever branch ran has the gradient; a branch that does not use the value has zeros.
+fn switch_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let of_branch = |index| match g.grad_or_none(index) {
+        Some(gradient) => g.dense(gradient),
+        None => {
+            let value = g.output(index);
+            match g.dtype(value) {
+                // The gradient of a handle is that of the variable's value.
+                DType::Resource => {
+                    let dtype = [0, 1].iter().find_map(|&index| g.grad_or_none(index));
+                    let dtype = dtype.map_or(DType::Float, |gradient| g.dtype(gradient.values()));
+                    let read = NewNode::new("ReadVariableOp").input(value).attr("dtype", dtype);
+                    g.zeros_like(g.out(read)?)
+                }
+                _ => g.zeros_like(value),
+            }
+        }
+    };
+    let branches = [of_branch(0)?, of_branch(1)?];
+    let merged = g.out(NewNode::new("Merge").list(&branches))?;
+    Ok(vec![Some(merged.into()), None])
 }

@@ -1,6 +1,10 @@
 //! Ops that pass their inputs on.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, Op, Value, cpu};
+use crate::shapes::{each_unchanged, from_attr, unchanged};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, KernelDef, Op, Value, cpu,
+    no_gradient,
+};
 use tensorfleet_tensor::Result;
 
 // A constant, because a `const fn` cannot return a reference to what it makes.
@@ -18,13 +22,15 @@ const fn identity(name: &'static str) -> Op {
 }
 
 pub(super) const OPS: &[Op] = &[
-    identity("Identity"),
+    identity("Identity").with_shape(unchanged).with_gradient(through),
     Op {
         name: "IdentityN",
         inputs: &["input: T"],
         outputs: &["output: T"],
         attrs: &["T: list(type) >= 1"],
         kernels: KERNELS,
+        shape: Some(each_unchanged),
+        gradient: Some(each_through),
         ..Op::DEFAULT
     },
     Op {
@@ -33,6 +39,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: dtype"],
         attrs: &["dtype: type", "shape: shape"],
         kernels: KERNELS,
+        shape: Some(from_attr),
+        gradient: Some(through),
         ..Op::DEFAULT
     },
     Op {
@@ -41,6 +49,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: &["T: type", "message: string = ''"],
         kernels: KERNELS,
+        shape: Some(unchanged),
+        gradient: Some(prevented),
         ..Op::DEFAULT
     },
     Op {
@@ -52,8 +62,8 @@ pub(super) const OPS: &[Op] = &[
         kernels: KERNELS,
         ..Op::DEFAULT
     },
-    identity("Snapshot"),
-    identity("StopGradient"),
+    identity("Snapshot").with_shape(unchanged).with_gradient(through),
+    identity("StopGradient").with_shape(unchanged).with_gradient(no_gradient),
 ];
 
 /// Passes every input to the output of the same number, references as references.
@@ -76,4 +86,18 @@ impl Kernel for Identity {
     fn cost(&self, _: &[Value]) -> u64 {
         0
     }
+}
+
+/// The gradient goes through, sparse ones as they are.
+fn through(g: &GradientContext<'_>) -> InputGradients {
+    Ok(vec![g.grad_or_none(0)])
+}
+
+fn each_through(g: &GradientContext<'_>) -> InputGradients {
+    Ok((0..g.num_inputs()).map(|index| g.grad_or_none(index)).collect())
+}
+
+fn prevented(g: &GradientContext<'_>) -> InputGradients {
+    let message = g.attrs().string("message")?;
+    Err(tensorfleet_tensor::invalid_argument!("Gradient explicitly disabled. Reason: b'{message}'"))
 }

@@ -2,7 +2,9 @@
 
 use half::{bf16, f16};
 use num_complex::Complex;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, cpu,
+};
 use tensorfleet_kernels::{Parallel, Real};
 use tensorfleet_tensor::{Element, Result, Tensor, dispatch, internal, invalid_argument};
 
@@ -22,6 +24,8 @@ pub(super) const OPS: &[Op] = &[
         commutative: true,
         aggregate: true,
         kernels: &[cpu::<AddN>().types("T", NUMBERS)],
+        shape: Some(crate::shapes::all_equal),
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -36,6 +40,8 @@ pub(super) const OPS: &[Op] = &[
         commutative: true,
         aggregate: true,
         kernels: &[cpu::<AddN>().types("T", NUMBERS)],
+        shape: Some(crate::shapes::all_equal),
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
 ];
@@ -184,3 +190,7 @@ macro_rules! halves {
 }
 
 halves!(f16 bf16);
+
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    Ok(vec![g.grad_or_none(0); g.num_inputs()])
+}

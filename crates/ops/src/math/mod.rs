@@ -17,6 +17,7 @@ mod matmul;
 mod norm;
 mod range;
 mod reduce;
+mod reduce_gradient;
 mod scan;
 mod select;
 mod special;

@@ -5,13 +5,15 @@ use std::marker::PhantomData;
 
 use half::{bf16, f16};
 use num_complex::Complex;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, ShapeContext, cpu, no_gradient};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::reduce::{self, Axes, Reduction};
 use tensorfleet_tensor::{Element, Result, Shape, Tensor, dispatch, internal, invalid_argument};
 
 use super::dtypes::{INDICES, NUMBERS, ORDERED, T_NUMBER};
 use super::norm;
+use super::reduce_gradient as gradient;
+use tensorfleet_tensor::PartialShape;
 
 const T_EXTREME: &str = "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, \
      half, uint32, uint64, qint8, quint8, qint32, qint16, quint16}";
@@ -71,7 +73,7 @@ kinds! {
 }
 
 macro_rules! ops {
-    (numbers { $($name:ident: $attr:expr, $types:expr;)+ } logical { $($logical:ident)+ }) => {
+    (numbers { $($name:ident: $attr:expr, $types:expr, $gradient:path;)+ } logical { $($logical:ident)+ }) => {
         pub(super) const OPS: &[Op] = &[
             $(Op {
                 name: stringify!($name),
@@ -79,6 +81,8 @@ macro_rules! ops {
                 outputs: &["output: T"],
                 attrs: &[KEEP_DIMS, $attr, TIDX],
                 kernels: &[cpu::<Reduce<$name>>().types("T", $types).types("Tidx", INDICES)],
+                shape: Some(shape),
+                gradient: Some($gradient),
                 ..Op::DEFAULT
             },)+
             $(Op {
@@ -87,6 +91,8 @@ macro_rules! ops {
                 outputs: &["output: bool"],
                 attrs: &[KEEP_DIMS, TIDX],
                 kernels: &[cpu::<Reduce<$logical>>().types("Tidx", INDICES)],
+                shape: Some(shape),
+                gradient: Some(no_gradient),
                 ..Op::DEFAULT
             },)+
         ];
@@ -95,12 +101,12 @@ macro_rules! ops {
 
 ops! {
     numbers {
-        EuclideanNorm: T_NUMBER, NUMBERS;
-        Max: T_EXTREME, ORDERED;
-        Mean: T_NUMBER, NUMBERS;
-        Min: T_EXTREME, ORDERED;
-        Prod: T_NUMBER, NUMBERS;
-        Sum: T_NUMBER, NUMBERS;
+        EuclideanNorm: T_NUMBER, NUMBERS, gradient::norm;
+        Max: T_EXTREME, ORDERED, gradient::extreme;
+        Mean: T_NUMBER, NUMBERS, gradient::mean;
+        Min: T_EXTREME, ORDERED, gradient::extreme;
+        Prod: T_NUMBER, NUMBERS, gradient::product;
+        Sum: T_NUMBER, NUMBERS, gradient::sum;
     }
     logical { All Any }
 }
@@ -183,4 +189,22 @@ fn reduce_with<R: Reduction<T>, T: Element>(
 ) -> Result<Tensor> {
     let values = input.values::<T>()?;
     Tensor::build(shape, |out: &mut [T]| reduce::reduce::<R, T>(par, values, axes, out))
+}
+
+fn shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    let keep_dims = c.attrs().bool("keep_dims")?;
+    let Some(dims) = &c.input(0).dims else { return Ok(vec![PartialShape::UNKNOWN]) };
+    let Some(axes) = c.constant_ints(1) else {
+        let rank_is_kept = if keep_dims { Some(dims.len()) } else { None };
+        return Ok(vec![rank_is_kept.map_or(PartialShape::UNKNOWN, PartialShape::of_rank)]);
+    };
+    let mut reduced = vec![false; dims.len()];
+    for axis in axes {
+        reduced[crate::shapes::axis_index(axis, dims.len())?] = true;
+    }
+    let kept = dims.iter().zip(reduced).filter_map(|(&dim, reduced)| match reduced {
+        false => Some(dim),
+        true => keep_dims.then_some(Some(1)),
+    });
+    Ok(vec![PartialShape::known(kept)])
 }

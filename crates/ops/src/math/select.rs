@@ -1,7 +1,9 @@
 //! `Select` and `SelectV2`: one of two values, position by position.
 
 use num_complex::Complex;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, cpu,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::elementwise::{Broadcast, zip3, zip3_broadcast};
 use tensorfleet_tensor::{DType, Element, Result, Shape, Tensor, dispatch, invalid_argument};
@@ -35,6 +37,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: &["T: type"],
         kernels: &[cpu::<Select>().types("T", TYPES)],
+        shape: Some(crate::shapes::as_second),
+        gradient: Some(select_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -43,6 +47,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: &["T: type"],
         kernels: &[cpu::<SelectV2>().types("T", TYPES)],
+        shape: Some(crate::shapes::broadcasts),
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
 ];
@@ -205,4 +211,22 @@ fn pick<T: Clone>(plan: &Broadcast<3>, condition: &[bool], t: &[T], e: &[T]) -> 
         }
     });
     picked
+}
+
+fn select_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (condition, grad) = (g.input(0), g.grad(0)?);
+    let zeros = g.zeros_like(grad)?;
+    let taken = g.call("Select", [condition, grad, zeros])?;
+    let other = g.call("Select", [condition, zeros, grad])?;
+    Ok(vec![None, Some(taken.into()), Some(other.into())])
+}
+
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (condition, grad, output) = (g.input(0), g.grad(0)?, g.output(0));
+    let zero = g.number_like(0.0, grad)?;
+    let taken = g.call("SelectV2", [condition, grad, zero])?;
+    let other = g.call("SelectV2", [condition, zero, grad])?;
+    let taken = g.unbroadcast(taken, g.input(1), output)?;
+    let other = g.unbroadcast(other, g.input(2), output)?;
+    Ok(vec![None, Some(taken.into()), Some(other.into())])
 }

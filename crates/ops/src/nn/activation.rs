@@ -10,6 +10,8 @@ use tensorfleet_kernels::{Parallel, Real};
 use tensorfleet_tensor::{Element, Result, Tensor, dispatch, invalid_argument};
 
 use super::FLOATS;
+use super::activation_gradient as of;
+use crate::shapes::unchanged;
 
 const ATTRS: &[&str] = &["T: {half, bfloat16, float, double}"];
 
@@ -39,25 +41,25 @@ const fn gradient(
 }
 
 pub(super) const OPS: &[Op] = &[
-    activation("Elu", ELU),
+    activation("Elu", ELU).with_shape(unchanged).with_gradient(of::elu),
     gradient(
         "EluGrad",
         &["gradients: T", "outputs: T"],
         &[differentiate::<elementwise::EluGrad>()],
     ),
-    activation("Selu", SELU),
+    activation("Selu", SELU).with_shape(unchanged).with_gradient(of::selu),
     gradient(
         "SeluGrad",
         &["gradients: T", "outputs: T"],
         &[differentiate::<elementwise::SeluGrad>()],
     ),
-    activation("Softplus", SOFTPLUS),
+    activation("Softplus", SOFTPLUS).with_shape(unchanged).with_gradient(of::softplus),
     gradient(
         "SoftplusGrad",
         &["gradients: T", "features: T"],
         &[differentiate::<elementwise::SoftplusGrad>()],
     ),
-    activation("Softsign", SOFTSIGN),
+    activation("Softsign", SOFTSIGN).with_shape(unchanged).with_gradient(of::softsign),
     gradient(
         "SoftsignGrad",
         &["gradients: T", "features: T"],

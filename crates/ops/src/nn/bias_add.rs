@@ -2,7 +2,10 @@
 
 use half::{bf16, f16};
 use num_complex::Complex;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::gradient::{both, only};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, cpu,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::parallel::rows_mut;
 use tensorfleet_kernels::reduce::{Axes, Sum, reduce};
@@ -19,6 +22,8 @@ pub(super) const OPS: &[Op] = &[
             "data_format: {'NHWC', 'NCHW'} = 'NHWC'",
         ],
         kernels: &[cpu::<BiasAdd>().types("T", NUMBERS)],
+        shape: Some(crate::shapes::unchanged),
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -31,6 +36,7 @@ pub(super) const OPS: &[Op] = &[
             "data_format: {'NHWC', 'NCHW'} = 'NHWC'",
         ],
         kernels: &[cpu::<BiasAddGrad>().types("T", NUMBERS)],
+        gradient: Some(grad_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -40,6 +46,8 @@ pub(super) const OPS: &[Op] = &[
         attrs: &["T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, \
              qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}"],
         kernels: &[cpu::<BiasAdd>().types("T", NUMBERS)],
+        shape: Some(crate::shapes::unchanged),
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
 ];
@@ -214,3 +222,14 @@ macro_rules! addends {
 addends!(f32 f64 Complex<f32> Complex<f64> => |a, b| a + b);
 addends!(i8 i16 i32 i64 u8 u16 u32 u64 => |a, b| a.wrapping_add(b));
 addends!(f16 bf16 => |a, b| Self::from_f32(a.to_f32() + b.to_f32()));
+
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let grad = g.grad(0)?;
+    both(grad, g.call_with_attrs("BiasAddGrad", [grad])?)
+}
+
+/// What was summed over all positions of a channel goes back to each.
+fn grad_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let zeros = g.zeros_like(g.input(0))?;
+    only(g.call_with_attrs("BiasAdd", [zeros, g.grad(0)?])?)
+}

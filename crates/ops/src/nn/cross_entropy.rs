@@ -4,12 +4,18 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use half::{bf16, f16};
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, ShapeContext, cpu,
+};
 use tensorfleet_kernels::elementwise::Broadcast;
 use tensorfleet_kernels::{Parallel, Real, softmax};
 use tensorfleet_tensor::{Element, Error, Result, Shape, Tensor, dispatch, invalid_argument};
 
 use super::FLOATS;
+use tensorfleet_framework::gradient::both;
+use tensorfleet_framework::shape::broadcast;
+use tensorfleet_graph::Output;
+use tensorfleet_tensor::PartialShape;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -18,6 +24,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["loss: T", "backprop: T"],
         attrs: &["T: {half, bfloat16, float, double}"],
         kernels: &[cpu::<CrossEntropy>().types("T", FLOATS)],
+        shape: Some(dense_shape),
+        gradient: Some(dense_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -26,6 +34,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["loss: T", "backprop: T"],
         attrs: &["T: {half, bfloat16, float, double}", "Tlabels: {int32, int64} = DT_INT64"],
         kernels: &[cpu::<SparseCrossEntropy>().types("T", FLOATS)],
+        shape: Some(sparse_shape),
+        gradient: Some(sparse_gradient),
         ..Op::DEFAULT
     },
 ];
@@ -178,4 +188,39 @@ fn bad_label(bad: i64, classes: usize, labels: &[i64]) -> Error {
         "Received a label value of {bad} which is outside the valid range of [0, {classes}).  \
          Label values:{shown}"
     )
+}
+
+fn dense_shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    let both = broadcast(c.input(0), c.input(1))?;
+    let rows = both.dims.as_ref().map(|dims| dims.first().copied().flatten());
+    let losses = rows.map_or(PartialShape::of_rank(1), |rows| PartialShape::known([rows]));
+    Ok(vec![losses, both])
+}
+
+fn sparse_shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    Ok(vec![c.input(1).clone(), c.input(0).clone()])
+}
+
+/// The gradient of the logits: that of the losses times what the op computed along with them, plus
+/// what comes from a use of the latter.
+fn of_logits(g: &GradientContext<'_>) -> Result<Output> {
+    let column = g.call("ExpandDims", [g.grad(0)?, g.scalar(-1i32)?])?;
+    let first = g.mul(column, g.output(1))?;
+    let Some(second) = g.grad_or_none(1) else { return Ok(first) };
+    let second = g.dense(second)?;
+    let softmax = g.call("Softmax", [g.input(0)])?;
+    let node = NewNode::new("Sum").input(g.mul(second, softmax)?).input(g.vector(&[1i32])?);
+    let shared = g.out(node.attr("keep_dims", true))?;
+    g.add2(first, g.mul(g.sub(second, shared)?, softmax)?)
+}
+
+fn dense_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let column = g.call("ExpandDims", [g.grad(0)?, g.scalar(-1i32)?])?;
+    let labels = g.mul(column, g.neg(g.call("LogSoftmax", [g.input(0)])?)?)?;
+    let (logits, output) = (of_logits(g)?, g.output(1));
+    both(g.unbroadcast(logits, g.input(0), output)?, g.unbroadcast(labels, g.input(1), output)?)
+}
+
+fn sparse_gradient(g: &GradientContext<'_>) -> InputGradients {
+    Ok(vec![Some(of_logits(g)?.into()), None])
 }

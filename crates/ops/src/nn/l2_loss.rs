@@ -1,11 +1,14 @@
 //! `L2Loss`: half the sum of squares.
 
 use half::{bf16, f16};
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, cpu,
+};
 use tensorfleet_kernels::{Parallel, reduce};
 use tensorfleet_tensor::{Result, Tensor, dispatch};
 
 use super::FLOATS;
+use tensorfleet_framework::gradient::only;
 
 pub(super) const OPS: &[Op] = &[Op {
     name: "L2Loss",
@@ -13,6 +16,8 @@ pub(super) const OPS: &[Op] = &[Op {
     outputs: &["output: T"],
     attrs: &["T: {half, bfloat16, float, double}"],
     kernels: &[cpu::<L2Loss>().types("T", FLOATS)],
+    shape: Some(crate::shapes::scalar),
+    gradient: Some(gradient),
     ..Op::DEFAULT
 }];
 
@@ -36,4 +41,8 @@ impl Kernel for L2Loss {
         ctx.set_output(0, result);
         Ok(())
     }
+}
+
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    only(g.mul(g.input(0), g.grad(0)?)?)
 }

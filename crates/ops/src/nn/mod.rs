@@ -1,6 +1,7 @@
 //! Neural networks: activations, convolutions, pooling, normalisation, losses.
 
 mod activation;
+mod activation_gradient;
 mod batch_norm;
 mod bias_add;
 mod candidate_sampler;

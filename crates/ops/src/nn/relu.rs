@@ -7,7 +7,9 @@ use tensorfleet_kernels::{Parallel, Real, elementwise};
 use tensorfleet_tensor::{Element, Result, Tensor, dispatch};
 
 use super::activation::{activate, check_same_size, differentiate};
+use super::activation_gradient as gradient;
 use super::{FLOATS, INTEGERS};
+use crate::shapes;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -16,6 +18,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["activations: T"],
         attrs: &["alpha: float = 0.2", "T: {half, bfloat16, float, double} = DT_FLOAT"],
         kernels: &[cpu::<LeakyRelu>().types("T", FLOATS)],
+        shape: Some(shapes::unchanged),
+        gradient: Some(gradient::leaky),
         ..Op::DEFAULT
     },
     Op {
@@ -24,6 +28,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["backprops: T"],
         attrs: &["alpha: float = 0.2", "T: {half, bfloat16, float, double} = DT_FLOAT"],
         kernels: &[cpu::<LeakyReluGrad>().types("T", FLOATS)],
+        shape: Some(shapes::unchanged),
+        gradient: Some(gradient::second_order),
         ..Op::DEFAULT
     },
     Op {
@@ -33,6 +39,8 @@ pub(super) const OPS: &[Op] = &[
         attrs: &["T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, \
              uint32, uint64, qint8}"],
         kernels: &[activate::<elementwise::Relu>(), cpu::<IntegerRelu>().types("T", INTEGERS)],
+        shape: Some(shapes::unchanged),
+        gradient: Some(gradient::relu),
         ..Op::DEFAULT
     },
     Op {
@@ -42,6 +50,8 @@ pub(super) const OPS: &[Op] = &[
         attrs: &["T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, \
              uint32, uint64}"],
         kernels: &[activate::<elementwise::Relu6>(), cpu::<IntegerRelu>().types("T", INTEGERS)],
+        shape: Some(shapes::unchanged),
+        gradient: Some(gradient::relu6),
         ..Op::DEFAULT
     },
     Op {
@@ -54,6 +64,8 @@ pub(super) const OPS: &[Op] = &[
             differentiate::<elementwise::Relu6Grad>(),
             cpu::<IntegerReluGrad>().types("T", INTEGERS),
         ],
+        shape: Some(shapes::unchanged),
+        gradient: Some(gradient::second_order),
         ..Op::DEFAULT
     },
     Op {
@@ -66,6 +78,8 @@ pub(super) const OPS: &[Op] = &[
             differentiate::<elementwise::ReluGrad>(),
             cpu::<IntegerReluGrad>().types("T", INTEGERS),
         ],
+        shape: Some(shapes::unchanged),
+        gradient: Some(gradient::second_order),
         ..Op::DEFAULT
     },
 ];

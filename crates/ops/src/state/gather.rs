@@ -3,13 +3,16 @@
 //! The variable stays locked for reading meanwhile: a snapshot that is still alive would make the
 //! next update copy the whole table.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, Variable, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, Value, Variable, cpu,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{DType, Result, Tensor, invalid_argument};
 
 use super::scatter_nd::BadIndices;
 use crate::array::gather::{batch_dims, gather};
 use crate::array::gather_nd::gather_nd;
+use tensorfleet_tensor::unimplemented_error;
 
 const GATHERED: &[DType] = &[
     DType::Float,
@@ -69,6 +72,7 @@ pub(super) const OPS: &[Op] = &[
         ],
         stateful: true,
         kernels: &[cpu::<ResourceGather>().types("dtype", GATHERED)],
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -158,6 +162,17 @@ impl Kernel for ResourceGatherNd {
         ctx.set_output(0, parts);
         Ok(())
     }
+}
+
+/// Rows that were read have a gradient, others none: it stays sparse.
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    if g.attrs().int("batch_dims")? != 0 {
+        return Err(unimplemented_error!("ResourceGather with batch_dims has no gradient"));
+    }
+    let (handle, indices, grad) = (g.input(0), g.input(1), g.grad(0)?);
+    let dense_shape = g.call("VariableShape", [handle])?;
+    let slices = crate::array::gather::slices(g, grad, indices, dense_shape)?;
+    Ok(vec![Some(slices.into()), None])
 }
 
 #[cfg(test)]

@@ -2,8 +2,10 @@
 
 use std::sync::{Arc, OnceLock};
 
+use crate::shapes::scalar;
 use tensorfleet_framework::{
-    Attrs, Kernel, KernelContext, Op, Resources, Value, Variable, anonymous_handle, cpu,
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, Resources, Value, Variable,
+    anonymous_handle, cpu, no_gradient,
 };
 use tensorfleet_tensor::{
     Code, DType, PartialShape, ResourceHandle, Result, Tensor, failed_precondition,
@@ -36,6 +38,7 @@ pub(super) const OPS: &[Op] = &[
         attrs: &["dtype: type"],
         stateful: true,
         kernels: &[cpu::<ReadVariable>()],
+        gradient: Some(read_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -51,6 +54,8 @@ pub(super) const OPS: &[Op] = &[
         ],
         stateful: true,
         kernels: &[cpu::<VarHandle>()],
+        shape: Some(scalar),
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -59,6 +64,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["is_initialized: bool"],
         stateful: true,
         kernels: &[cpu::<VarIsInitialized>()],
+        shape: Some(scalar),
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -387,6 +394,11 @@ impl Kernel for DisableCopyOnRead {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         existing(ctx, 0).map(drop)
     }
+}
+
+/// The gradient of a variable's handle is that of its value.
+fn read_gradient(g: &GradientContext<'_>) -> InputGradients {
+    Ok(vec![g.grad_or_none(0)])
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use tensorfleet_kernels::{Parallel, elementwise as fast};
 use tensorfleet_tensor::{DType, Error, Result, Tensor, invalid_argument};
 
 use super::super::dtypes::{FIELDS, NUMBERS, ORDERED, REALS, SIGNED, T_FIELD, T_REAL};
-use super::table;
+use super::{gradient, table};
 use crate::broadcast::Alignment;
 
 const T_ADD: &str = "T: {bfloat16, half, float, double, uint8, int8, int16, int32, int64, \
@@ -61,55 +61,57 @@ pub(in crate::math) const ADD: &[Op] = &[Op {
         cpu::<super::Elementwise<AddV2>>().types("T", ADDED),
         cpu::<Join>().types("T", &[DType::String]),
     ],
+    shape: Some(crate::shapes::broadcasts),
+    gradient: Some(gradient::add),
     ..Op::DEFAULT
 }];
 
 table! {
     AddV2("x: T", "y: T") commutative aggregate: T_ADD_V2, NUMBERS => {
         real(|a, b| a + b) integer(|a, b| a.wrapping_add(b)) complex(|a, b| a + b)
-    }
-    Atan2("y: T", "x: T"): T_REAL, REALS => { real(|y, x| y.atan2(x)) }
+    } gradient::add;
+    Atan2("y: T", "x: T"): T_REAL, REALS => { real(|y, x| y.atan2(x)) } gradient::atan2;
     /// The first of equal operands, and NaN if either is one.
     Maximum("x: T", "y: T"): T_EXTREME, ORDERED => {
         real(|a, b| if b > a || b.is_nan() { b } else { a }) integer(|a, b| a.max(b))
-    }
+    } gradient::maximum;
     /// The first of equal operands, and NaN if either is one.
     Minimum("x: T", "y: T"): T_EXTREME, ORDERED => {
         real(|a, b| if b < a || b.is_nan() { b } else { a }) integer(|a, b| a.min(b))
-    }
+    } gradient::minimum;
     Mul("x: T", "y: T") commutative: T_MUL, NUMBERS => {
         real(|a, b| a * b) integer(|a, b| a.wrapping_mul(b)) complex(|a, b| a * b)
-    }
+    } gradient::mul;
     /// Zero where `y` is zero, whatever `x`.
     MulNoNan("x: T", "y: T"): T_FIELD, FIELDS => {
         real(|a, b| if b == 0.0 { 0.0 } else { a * b })
         complex(|a, b| if b == Complex::ZERO { b } else { a * b })
-    }
+    } gradient::mul_no_nan;
     Pow("x: T", "y: T"): T_POW, SIGNED => {
         vector(fast::Pow) partial(|a, b| power(b, a, 1, |a, b| a.wrapping_mul(b)), negative_power)
         complex(complex_power)
-    }
+    } gradient::pow;
     SquaredDifference("x: T", "y: T") commutative: T_DIFFERENCE, DIFFERENCES => {
         real(|a, b| (a - b) * (a - b))
         integer(|a, b| a.wrapping_sub(b).wrapping_mul(a.wrapping_sub(b)))
         complex(|a, b| Complex::from((a - b).norm_sqr()))
-    }
+    } gradient::squared_difference;
     Sub("x: T", "y: T"): T_SUB, NUMBERS => {
         real(|a, b| a - b) integer(|a, b| a.wrapping_sub(b)) complex(|a, b| a - b)
-    }
+    } gradient::sub;
     /// Zero where `x` is zero, whatever `y`.
     Xdivy("x: T", "y: T"): T_FIELD_HALF_FIRST, FIELDS => {
         vector(fast::Xdivy) complex(|a, b| if a == Complex::ZERO { a } else { a / b })
-    }
+    } gradient::xdivy;
     /// Zero where `x` is zero, whatever `y`.
     Xlog1py("x: T", "y: T"): T_FIELD_HALF_FIRST, FIELDS => {
         vector(fast::Xlog1py)
         complex(|a, b| if a == Complex::ZERO { a } else { a * (b + 1.0).ln() })
-    }
+    } gradient::xlog1py;
     /// Zero where `x` is zero, whatever `y`.
     Xlogy("x: T", "y: T"): T_FIELD_HALF_FIRST, FIELDS => {
         vector(fast::Xlogy) complex(|a, b| if a == Complex::ZERO { a } else { a * b.ln() })
-    }
+    } gradient::xlogy;
 }
 
 /// A power of integers by squaring, unless the exponent is negative.

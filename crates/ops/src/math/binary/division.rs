@@ -1,12 +1,12 @@
 //! Quotients and remainders.
 
 use num_complex::Complex;
-use tensorfleet_framework::{Op, cpu};
+use tensorfleet_framework::{Op, cpu, no_gradient};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{DType, Error, Result, Tensor, internal, invalid_argument};
 
 use super::super::dtypes::{FIELDS, NUMBERS, ORDERED};
-use super::table;
+use super::{gradient, table};
 
 const T_DIV: &str = "T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, \
      uint32, uint64, int64, complex64, complex128}";
@@ -23,12 +23,12 @@ table! {
         real(|a, b| a / b)
         partial(|a, b| (b != 0).then(|| a.wrapping_div(b)), division_by_zero)
         complex(|a, b| a / b)
-    }
+    } gradient::div;
     /// Zero where `y` is zero.
     DivNoNan("x: T", "y: T"): T_DIV_NO_NAN, FIELDS => {
         real(|a, b| if b == 0.0 { 0.0 } else { a / b })
         complex(|a, b| if b == Complex::ZERO { b } else { a / b })
-    }
+    } gradient::div_no_nan;
     FloorDiv("x: T", "y: T"): T_DIV, ORDERED => {
         real(|a, b| (a / b).floor())
         partial(
@@ -39,7 +39,7 @@ table! {
             }),
             division_by_zero
         )
-    }
+    } no_gradient;
     /// The remainder that has the sign of the divisor.
     FloorMod("x: T", "y: T"): T_FLOOR_MOD, ORDERED => {
         real(|a, b| {
@@ -54,22 +54,22 @@ table! {
             }),
             division_by_zero
         )
-    }
+    } gradient::floor_mod;
     Mod("x: T", "y: T"): T_MOD, REMAINDERS => {
         real(|a, b| a % b)
         partial(|a, b| (b != 0).then(|| a.wrapping_rem(b)), division_by_zero)
-    }
+    } no_gradient;
     RealDiv("x: T", "y: T"): T_DIV, FIELDS => {
         real(|a, b| a / b) complex(|a, b| a / b)
-    }
+    } gradient::div;
     TruncateDiv("x: T", "y: T"): T_DIV, ORDERED => {
         real(|a, b| (a / b).trunc())
         partial(|a, b| (b != 0).then(|| a.wrapping_div(b)), unexpected_error)
-    }
+    } no_gradient;
     TruncateMod("x: T", "y: T"): T_TRUNCATE_MOD, REMAINDERS => {
         real(|a, b| a % b)
         partial(|a, b| (b != 0).then(|| a.wrapping_rem(b)), unexpected_error)
-    }
+    } gradient::truncate_mod;
 }
 
 /// Whether one number is negative and the other is not.

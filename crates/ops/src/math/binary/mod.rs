@@ -8,6 +8,7 @@ pub(super) mod bitwise;
 pub(super) mod comparison;
 pub(super) mod complex;
 pub(super) mod division;
+mod gradient;
 pub(super) mod gradients;
 pub(super) mod logical;
 
@@ -138,10 +139,10 @@ fn unsupported(x: &Tensor) -> Error {
 }
 
 /// Makes the ops of a table; a row is
-/// `Name(input names) properties: definition of T, types => { kind(function) .. }`.
+/// `Name(input names) properties: definition of T, types => { kind(function) .. } gradient;`.
 macro_rules! table {
     ($($(#[$doc:meta])* $name:ident($x:literal, $y:literal) $($property:ident)*:
-        $attr:expr, $types:expr => { $($kind:ident($($function:tt)+))+ }
+        $attr:expr, $types:expr => { $($kind:ident($($function:tt)+))+ } $gradient:path;
     )+) => {
         pub(in crate::math) const OPS: &[Op] = &[$(Op {
             name: stringify!($name),
@@ -150,6 +151,8 @@ macro_rules! table {
             attrs: &[$attr],
             $($property: true,)*
             kernels: &[cpu::<super::Elementwise<$name>>().types("T", $types)],
+            shape: Some(crate::shapes::broadcasts),
+            gradient: Some($gradient),
             ..Op::DEFAULT
         },)+];
 

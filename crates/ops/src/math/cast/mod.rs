@@ -8,12 +8,15 @@
 mod block;
 mod truncate;
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, cpu,
+};
 use tensorfleet_kernels::{Parallel, convert};
 use tensorfleet_tensor::{DType, Element, Result, Tensor, unimplemented_error};
 
 use super::unary::{SliceFn, map_slices_to};
 use block::Target;
+use tensorfleet_framework::gradient::only;
 
 pub(super) const OPS: &[Op] = &[Op {
     name: "Cast",
@@ -21,6 +24,8 @@ pub(super) const OPS: &[Op] = &[Op {
     outputs: &["y: DstT"],
     attrs: &["SrcT: type", "DstT: type", "Truncate: bool = false"],
     kernels: &[cpu::<Cast>()],
+    shape: Some(crate::shapes::unchanged),
+    gradient: Some(gradient),
     ..Op::DEFAULT
 }];
 
@@ -117,4 +122,20 @@ fn each<S: Element + block::Source, D: Element + Target>(
     map_slices_to(par, x, &|x: &[S], out: &mut [D]| {
         out.iter_mut().zip(x).for_each(|(out, &x)| *out = x.to());
     })
+}
+
+/// Rounding to integers has no gradient.
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (from, to) = (g.attrs().dtype("SrcT")?, g.attrs().dtype("DstT")?);
+    let is_continuous = |dtype: DType| dtype.is_floating() || dtype.is_complex();
+    if !(is_continuous(from) && is_continuous(to)) {
+        return Ok(vec![None]);
+    }
+    let grad = g.grad(0)?;
+    if to.is_complex() && !from.is_complex() {
+        let part = NewNode::new("Real").input(grad);
+        let real = if to == DType::Complex128 { DType::Double } else { DType::Float };
+        return only(g.cast(g.out(part.attr("Tout", real))?, from)?);
+    }
+    only(g.cast(grad, from)?)
 }

@@ -2,7 +2,10 @@
 
 use half::{bf16, f16};
 use num_complex::Complex;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, ShapeContext,
+    Value, cpu,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::gemm::{self, Mat};
 use tensorfleet_tensor::{
@@ -16,6 +19,10 @@ use crate::broadcast::Alignment;
 use DType::{
     BFloat16, Complex64, Complex128, Double, Float, Half, Int8, Int16, Int32, Int64, UInt8,
 };
+use tensorfleet_framework::gradient::both;
+use tensorfleet_framework::shape::broadcast;
+use tensorfleet_graph::Output;
+use tensorfleet_tensor::PartialShape;
 
 const TYPES: &[DType] = &[BFloat16, Half, Float, Double, Int32, Int64, Complex64, Complex128];
 const TYPES_V2: &[DType] =
@@ -44,6 +51,8 @@ pub(in crate::math) const OPS: &[Op] = &[
             ADJOINTS[3],
         ],
         kernels: &[cpu::<BatchMatMul>().types("T", TYPES)],
+        shape: Some(shape),
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -59,6 +68,8 @@ pub(in crate::math) const OPS: &[Op] = &[
             ADJOINTS[3],
         ],
         kernels: &[cpu::<BatchMatMul>().types("T", TYPES_V2)],
+        shape: Some(shape),
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -91,6 +102,8 @@ pub(in crate::math) const OPS: &[Op] = &[
                 .types("Tb", BYTES_OR_BFLOAT16)
                 .types("Tout", &[BFloat16]),
         ],
+        shape: Some(shape),
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
 ];
@@ -213,4 +226,71 @@ fn batch_product<T: Element + gemm::Element>(
 fn matrix<T: Copy>(values: &[T], index: usize, (rows, columns): (usize, usize)) -> Mat<'_, T> {
     let size = rows * columns;
     Mat::new(&values[index * size..(index + 1) * size], rows, columns)
+}
+
+fn shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    let attrs = c.attrs();
+    let (Some(x), Some(y)) = (&c.input(0).dims, &c.input(1).dims) else {
+        return Ok(vec![PartialShape::UNKNOWN]);
+    };
+    let split = |dims: &[Option<usize>], adjoint: bool| {
+        let Some((batch, &[rows, columns])) = dims.split_last_chunk() else {
+            return Err(invalid_argument!("{}: an operand is no matrix", c.describe()));
+        };
+        let (rows, columns) = if adjoint { (columns, rows) } else { (rows, columns) };
+        Ok((PartialShape::known(batch.iter().copied()), rows, columns))
+    };
+    let (x_batch, rows, inner) = split(x, attrs.bool("adj_x")?)?;
+    let (y_batch, other_inner, columns) = split(y, attrs.bool("adj_y")?)?;
+    if let (Some(a), Some(b)) = (inner, other_inner)
+        && a != b
+    {
+        return Err(invalid_argument!(
+            "matrices of shapes {} and {} cannot be multiplied: {a} is not {b}",
+            c.input(0),
+            c.input(1)
+        ));
+    }
+    let batch = broadcast(&x_batch, &y_batch)?;
+    let dims = batch.dims.into_iter().flatten().chain([rows, columns]);
+    Ok(vec![PartialShape::known(dims)])
+}
+
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let attrs = g.attrs();
+    let (x, y, grad) = (g.input(0), g.input(1), g.grad(0)?);
+    let product = |a, b, adj_x: bool, adj_y: bool| {
+        let node = NewNode::new("BatchMatMulV2").input(a).input(b);
+        g.out(node.attr("adj_x", adj_x).attr("adj_y", adj_y))
+    };
+    let (dx, dy) = match (attrs.bool("adj_x")?, attrs.bool("adj_y")?) {
+        (false, false) => (product(grad, y, false, true)?, product(x, grad, true, false)?),
+        (false, true) => (product(grad, y, false, false)?, product(grad, x, true, false)?),
+        (true, false) => (product(y, grad, false, true)?, product(x, grad, false, false)?),
+        (true, true) => (product(y, grad, true, true)?, product(grad, x, true, true)?),
+    };
+    both(reduce_batch(g, dx, x, y)?, reduce_batch(g, dy, y, x)?)
+}
+
+/// Sums over the outer dimensions along which `x` was broadcast.
+fn reduce_batch(g: &GradientContext<'_>, dx: Output, x: Output, y: Output) -> Result<Output> {
+    let batch = |output| {
+        let dims = g.shape(output).dims?;
+        let outer = dims.len().checked_sub(2)?;
+        dims[..outer].iter().copied().collect::<Option<Vec<usize>>>()
+    };
+    if let (Some(x), Some(y)) = (batch(x), batch(y))
+        && x == y
+    {
+        return Ok(dx);
+    }
+    let zero = g.vector(&[0i32])?;
+    let outer = |shape| {
+        let end = g.vector(&[-2i32])?;
+        let one = g.vector(&[1i32])?;
+        g.call("StridedSlice", [shape, zero, end, one])
+    };
+    let (x_shape, y_shape) = (g.shape_tensor(x)?, g.shape_tensor(y)?);
+    let axes = g.call("BroadcastGradientArgs", [outer(x_shape)?, outer(y_shape)?])?;
+    g.reshape(g.call("Sum", [dx, axes])?, x_shape)
 }

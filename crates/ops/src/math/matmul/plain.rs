@@ -2,11 +2,17 @@
 
 use half::{bf16, f16};
 use num_complex::Complex;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, ShapeContext,
+    Value, cpu,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{DType, Result, Tensor, dispatch, internal, invalid_argument};
 
 use super::{Side, incompatible, matrix_size, product, product_cost};
+use crate::shapes;
+use tensorfleet_framework::gradient::both;
+use tensorfleet_tensor::PartialShape;
 
 const TYPES: &[DType] = &[
     DType::BFloat16,
@@ -32,6 +38,8 @@ pub(in crate::math) const OPS: &[Op] = &[Op {
         "grad_b: bool = false",
     ],
     kernels: &[cpu::<MatMul>().types("T", TYPES)],
+    shape: Some(shape),
+    gradient: Some(gradient),
     ..Op::DEFAULT
 }];
 
@@ -94,5 +102,45 @@ impl MatMul {
             T => product::<T>(par, (a, self.a), (b, self.b)),
             else => Err(internal!("MatMul was given {} tensors", a.dtype()))
         )
+    }
+}
+
+fn shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    let attrs = c.attrs();
+    let ordered = |index, transposed: bool| {
+        let [rows, columns] = shapes::dims(c, index)?;
+        Ok::<_, tensorfleet_tensor::Error>(if transposed {
+            (columns, rows)
+        } else {
+            (rows, columns)
+        })
+    };
+    let (rows, inner) = ordered(0, attrs.bool("transpose_a")?)?;
+    let (other_inner, columns) = ordered(1, attrs.bool("transpose_b")?)?;
+    if let (Some(a), Some(b)) = (inner, other_inner)
+        && a != b
+    {
+        return Err(invalid_argument!(
+            "matrices of shapes {} and {} cannot be multiplied: {a} is not {b}",
+            c.input(0),
+            c.input(1)
+        ));
+    }
+    Ok(vec![PartialShape::known([rows, columns])])
+}
+
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let attrs = g.attrs();
+    let (a, b) = (g.conj(g.input(0))?, g.conj(g.input(1))?);
+    let grad = g.grad(0)?;
+    let product = |a, b, transpose_a: bool, transpose_b: bool| {
+        let node = NewNode::new("MatMul").input(a).input(b);
+        g.out(node.attr("transpose_a", transpose_a).attr("transpose_b", transpose_b))
+    };
+    match (attrs.bool("transpose_a")?, attrs.bool("transpose_b")?) {
+        (false, false) => both(product(grad, b, false, true)?, product(a, grad, true, false)?),
+        (false, true) => both(product(grad, b, false, false)?, product(grad, a, true, false)?),
+        (true, false) => both(product(b, grad, false, true)?, product(a, grad, false, false)?),
+        (true, true) => both(product(b, grad, true, true)?, product(grad, a, true, true)?),
     }
 }

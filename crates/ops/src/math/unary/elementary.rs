@@ -1,38 +1,38 @@
 //! Powers, exponentials, logarithms, circular and hyperbolic functions.
 
 use num_complex::{Complex, ComplexFloat};
-use tensorfleet_framework::{Op, cpu};
+use tensorfleet_framework::{Op, cpu, no_gradient};
 use tensorfleet_kernels::{Parallel, elementwise as fast};
 use tensorfleet_tensor::{Result, Tensor};
 
 use super::super::dtypes::{FIELDS, REALS, T_FIELD, T_REAL, T_SIGNED, WIDE_REALS};
-use super::{real, table};
+use super::{gradient, real, table};
 
 table! {
-    Acos: T_FIELD, FIELDS => { real(real::Acos) complex(|z| z.acos()) }
-    Acosh: T_FIELD, FIELDS => { real(real::Acosh) complex(|z| z.acosh()) }
-    Asin: T_FIELD, FIELDS => { real(real::Asin) complex(|z| z.asin()) }
-    Asinh: T_FIELD, FIELDS => { real(real::Asinh) complex(|z| z.asinh()) }
-    Atan: T_FIELD, FIELDS => { real(real::Atan) complex(|z| z.atan()) }
-    Atanh: T_FIELD, FIELDS => { real(real::Atanh) complex(|z| z.atanh()) }
-    Cos: T_FIELD, FIELDS => { real(fast::Cos) complex(|z| z.cos()) }
-    Cosh: T_FIELD, FIELDS => { real(fast::Cosh) complex(|z| z.cosh()) }
-    Erf: T_REAL, REALS => { real(fast::Erf) }
-    Erfc: T_REAL, REALS => { real(fast::Erfc) }
-    Exp: T_FIELD, FIELDS => { real(fast::Exp) complex(|z| z.exp()) }
-    Expm1: T_FIELD, FIELDS => { real(fast::Expm1) complex(expm1) }
-    Inv: T_SIGNED, FIELDS => { real(fast::Reciprocal) complex(|z| z.recip()) }
-    Log: T_FIELD, FIELDS => { real(fast::Log) complex(|z| z.ln()) }
-    Log1p: T_FIELD, FIELDS => { real(fast::Log1p) complex(log1p) }
-    Reciprocal: T_SIGNED, FIELDS => { real(fast::Reciprocal) complex(|z| z.recip()) }
-    Rint: T_REAL, WIDE_REALS => { real(fast::Rint) }
-    Rsqrt: T_FIELD, FIELDS => { real(fast::Rsqrt) complex(|z| z.sqrt().recip()) }
-    Sigmoid: T_FIELD, FIELDS => { real(fast::Sigmoid) complex(|z| (1.0 + (-z).exp()).recip()) }
-    Sin: T_FIELD, FIELDS => { real(fast::Sin) complex(|z| z.sin()) }
-    Sinh: T_FIELD, FIELDS => { real(fast::Sinh) complex(|z| z.sinh()) }
-    Sqrt: T_FIELD, FIELDS => { real(fast::Sqrt) complex(|z| z.sqrt()) }
-    Tan: T_FIELD, FIELDS => { real(real::Tan) complex(|z| z.tan()) }
-    Tanh: T_FIELD, FIELDS => { real(fast::Tanh) complex(|z| z.tanh()) }
+    Acos: T_FIELD, FIELDS => { real(real::Acos) complex(|z| z.acos()) } gradient::acos;
+    Acosh: T_FIELD, FIELDS => { real(real::Acosh) complex(|z| z.acosh()) } gradient::acosh;
+    Asin: T_FIELD, FIELDS => { real(real::Asin) complex(|z| z.asin()) } gradient::asin;
+    Asinh: T_FIELD, FIELDS => { real(real::Asinh) complex(|z| z.asinh()) } gradient::asinh;
+    Atan: T_FIELD, FIELDS => { real(real::Atan) complex(|z| z.atan()) } gradient::atan;
+    Atanh: T_FIELD, FIELDS => { real(real::Atanh) complex(|z| z.atanh()) } gradient::atanh;
+    Cos: T_FIELD, FIELDS => { real(fast::Cos) complex(|z| z.cos()) } gradient::cos;
+    Cosh: T_FIELD, FIELDS => { real(fast::Cosh) complex(|z| z.cosh()) } gradient::cosh;
+    Erf: T_REAL, REALS => { real(fast::Erf) } gradient::erf;
+    Erfc: T_REAL, REALS => { real(fast::Erfc) } gradient::erfc;
+    Exp: T_FIELD, FIELDS => { real(fast::Exp) complex(|z| z.exp()) } gradient::exp;
+    Expm1: T_FIELD, FIELDS => { real(fast::Expm1) complex(expm1) } gradient::expm1;
+    Inv: T_SIGNED, FIELDS => { real(fast::Reciprocal) complex(|z| z.recip()) } gradient::reciprocal;
+    Log: T_FIELD, FIELDS => { real(fast::Log) complex(|z| z.ln()) } gradient::log;
+    Log1p: T_FIELD, FIELDS => { real(fast::Log1p) complex(log1p) } gradient::log1p;
+    Reciprocal: T_SIGNED, FIELDS => { real(fast::Reciprocal) complex(|z| z.recip()) } gradient::reciprocal;
+    Rint: T_REAL, WIDE_REALS => { real(fast::Rint) } no_gradient;
+    Rsqrt: T_FIELD, FIELDS => { real(fast::Rsqrt) complex(|z| z.sqrt().recip()) } gradient::rsqrt;
+    Sigmoid: T_FIELD, FIELDS => { real(fast::Sigmoid) complex(|z| (1.0 + (-z).exp()).recip()) } gradient::sigmoid;
+    Sin: T_FIELD, FIELDS => { real(fast::Sin) complex(|z| z.sin()) } gradient::sin;
+    Sinh: T_FIELD, FIELDS => { real(fast::Sinh) complex(|z| z.sinh()) } gradient::sinh;
+    Sqrt: T_FIELD, FIELDS => { real(fast::Sqrt) complex(|z| z.sqrt()) } gradient::sqrt;
+    Tan: T_FIELD, FIELDS => { real(real::Tan) complex(|z| z.tan()) } gradient::tan;
+    Tanh: T_FIELD, FIELDS => { real(fast::Tanh) complex(|z| z.tanh()) } gradient::tanh;
 }
 
 /// `e^z - 1`, exact near zero too.

@@ -6,6 +6,7 @@
 
 pub(super) mod composition;
 pub(super) mod elementary;
+mod gradient;
 pub(super) mod parts;
 pub(super) mod predicates;
 mod real;
@@ -116,17 +117,19 @@ fn unsupported(x: &Tensor) -> Error {
 }
 
 /// Makes the ops of a table; a row is
-/// `Name: definition of T, types => { kind(function) .. }`.
+/// `Name: definition of T, types => { kind(function) .. } gradient`.
 macro_rules! table {
     ($($(#[$doc:meta])* $name:ident: $attr:expr, $types:expr => {
         $($kind:ident($($function:tt)+))+
-    })+) => {
+    } $gradient:path;)+) => {
         pub(in crate::math) const OPS: &[Op] = &[$(Op {
             name: stringify!($name),
             inputs: &["x: T"],
             outputs: &["y: T"],
             attrs: &[$attr],
             kernels: &[cpu::<super::Elementwise<$name>>().types("T", $types)],
+            shape: Some(crate::shapes::unchanged),
+            gradient: Some($gradient),
             ..Op::DEFAULT
         },)+];
 
