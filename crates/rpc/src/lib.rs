@@ -3,6 +3,7 @@
 //! The only crate that knows tonic.
 
 mod master;
+mod master_client;
 mod peers;
 mod recent;
 mod server;
@@ -12,4 +13,5 @@ mod wire;
 mod worker;
 mod worker_client;
 
+pub use master_client::{RemoteMaster, RemoteSession};
 pub use server::{Server, ServerConfig};

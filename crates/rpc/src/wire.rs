@@ -73,6 +73,83 @@ pub(crate) fn step_call(request: pb::RunStepRequest) -> Result<StepCall> {
     })
 }
 
+/// Writes what a client asks of its session.
+pub(crate) fn config_proto(options: &SessionOptions) -> pb::ConfigProto {
+    let optimizer_options = (!options.plan.optimize).then(|| pb::OptimizerOptions {
+        opt_level: pb::optimizer_options::Level::L0 as i32,
+        ..Default::default()
+    });
+    let rewrite_options = (!options.plan.optimize)
+        .then(|| pb::RewriterConfig { disable_meta_optimizer: true, ..Default::default() });
+    pb::ConfigProto {
+        device_filters: options.device_filters.clone(),
+        isolate_session_state: options.isolate_session_state,
+        operation_timeout_in_ms: to_milliseconds(options.timeout),
+        allow_soft_placement: options.plan.allow_soft_placement,
+        log_device_placement: options.plan.log_device_placement,
+        graph_options: Some(pb::GraphOptions {
+            optimizer_options,
+            rewrite_options,
+            ..Default::default()
+        }),
+        cluster_def: options.cluster.as_ref().map(tensorfleet_cluster::spec::wire::cluster_def),
+        ..Default::default()
+    }
+}
+
+fn to_milliseconds(limit: Option<Duration>) -> i64 {
+    limit.map_or(0, |limit| i64::try_from(limit.as_millis()).unwrap_or(i64::MAX).max(1))
+}
+
+/// Writes a step.
+pub(crate) fn run_step_request(handle: &str, call: StepCall) -> Result<pb::RunStepRequest> {
+    let trace = if call.options.trace {
+        pb::run_options::TraceLevel::FullTrace
+    } else {
+        pb::run_options::TraceLevel::NoTrace
+    };
+    let feeds = call.feeds.into_iter();
+    Ok(pb::RunStepRequest {
+        session_handle: handle.to_owned(),
+        feed: feeds
+            .map(|(name, tensor)| named_tensor_proto(name, &tensor))
+            .collect::<Result<_>>()?,
+        fetch: call.fetches,
+        target: call.targets,
+        options: Some(pb::RunOptions {
+            trace_level: trace as i32,
+            output_partition_graphs: call.options.partition_graphs,
+            timeout_in_ms: to_milliseconds(call.options.timeout),
+            ..Default::default()
+        }),
+        // Long messages do not fit into the headers in which gRPC puts them.
+        store_errors_in_response_body: true,
+        ..Default::default()
+    })
+}
+
+/// Reads what a step returned, in the order of its fetches.
+pub(crate) fn step_reply(fetches: &[String], response: pb::RunStepResponse) -> Result<StepReply> {
+    let mut returned = response.tensor.into_iter().map(named_tensor).collect::<Result<Vec<_>>>()?;
+    let mut tensors = Vec::with_capacity(fetches.len());
+    for (position, fetch) in fetches.iter().enumerate() {
+        // Masters keep the order, but the protocol promises names only.
+        let found = match returned.get(position) {
+            Some((name, _)) if name == fetch => Some(position),
+            _ => returned.iter().position(|(name, _)| name == fetch),
+        };
+        let index = found
+            .ok_or_else(|| tensorfleet_tensor::internal!("the server did not return {fetch}"))?;
+        tensors.push(std::mem::replace(&mut returned[index].1, Tensor::scalar(false)));
+    }
+    let trace = response.metadata.as_ref().and_then(|metadata| metadata.step_stats.as_ref());
+    Ok(StepReply {
+        tensors,
+        trace: trace.map(node_records).unwrap_or_default(),
+        partition_graphs: Vec::new(),
+    })
+}
+
 /// Reads a tensor with its name.
 pub(crate) fn named_tensor(named: pb::NamedTensorProto) -> Result<(String, Tensor)> {
     let Some(tensor) = &named.tensor else {
