@@ -1,0 +1,116 @@
+//! Nodes of any op, one argument and attribute after the other.
+
+use std::panic::Location;
+
+use tensorfleet_framework::NewNode;
+use tensorfleet_graph::AttrValue;
+use tensorfleet_tensor::{Context, DType};
+
+use crate::graph::Graph;
+use crate::output::{Operand, Operation, Output};
+
+/// A node to be added to a graph, made by [`Graph::op`].
+///
+/// Arguments come in the order of the op's definition. Attributes that follow from the arguments
+/// (element types, numbers of tensors) need not be given.
+#[derive(Debug)]
+#[must_use = "a node is added by `build`, `output` or `outputs`"]
+pub struct OpBuilder {
+    graph: Graph,
+    node: NewNode,
+    location: &'static Location<'static>,
+    /// Whether an argument could not be made; its mistake is already on record.
+    is_failed: bool,
+}
+
+impl OpBuilder {
+    pub(crate) fn new(
+        graph: &Graph,
+        node: NewNode,
+        location: &'static Location<'static>,
+    ) -> OpBuilder {
+        OpBuilder { graph: graph.clone(), node, location, is_failed: false }
+    }
+
+    /// Adds an argument.
+    #[track_caller]
+    pub fn input(self, operand: impl Operand) -> OpBuilder {
+        self.input_like(operand, None)
+    }
+
+    /// Adds an argument; a number takes the type `like`.
+    #[track_caller]
+    pub fn input_like(mut self, operand: impl Operand, like: Option<DType>) -> OpBuilder {
+        match self.graph.operand(&operand, like).at {
+            Some(at) => self.node = self.node.input(at),
+            None => self.is_failed = true,
+        }
+        self
+    }
+
+    /// Adds an argument that is a list of tensors.
+    #[track_caller]
+    pub fn inputs<O: Operand>(mut self, operands: impl IntoIterator<Item = O>) -> OpBuilder {
+        let mut list = Vec::new();
+        for operand in operands {
+            match self.graph.operand(&operand, None).at {
+                Some(at) => list.push(at),
+                None => self.is_failed = true,
+            }
+        }
+        self.node = self.node.list(&list);
+        self
+    }
+
+    /// Waits for an operation.
+    pub fn control(mut self, operation: &Operation) -> OpBuilder {
+        match operation.node {
+            Some(node) => self.node.control_inputs.push(node),
+            None => self.is_failed = true,
+        }
+        self
+    }
+
+    /// Sets an attribute.
+    pub fn attr(mut self, name: &str, value: impl Into<AttrValue>) -> OpBuilder {
+        self.node = self.node.attr(name, value);
+        self
+    }
+
+    /// Asks for a name; a number is added if it is taken.
+    pub fn named(mut self, name: &str) -> OpBuilder {
+        self.node = self.node.named(name);
+        self
+    }
+
+    /// Adds the node.
+    pub fn build(self) -> Operation {
+        if self.is_failed {
+            return Operation { graph: self.graph, node: None };
+        }
+        let op = self.node.op.clone();
+        let added = {
+            let mut state = self.graph.lock();
+            let scope = state.scope();
+            state.builder.add(&scope, self.node)
+        };
+        match added.context(|| op) {
+            Ok(node) => Operation { graph: self.graph, node: Some(node) },
+            Err(error) => {
+                self.graph.record(error, self.location);
+                Operation { graph: self.graph, node: None }
+            }
+        }
+    }
+
+    /// Adds the node and returns its first output.
+    pub fn output(self) -> Output {
+        self.build().output(0)
+    }
+
+    /// Adds the node and returns its outputs.
+    pub fn outputs<const N: usize>(self) -> [Output; N] {
+        let operation = self.build();
+        std::array::from_fn(|index| operation.output(index))
+    }
+}

@@ -1,0 +1,271 @@
+//! The graph under construction, shared by all handles to it.
+
+use std::fmt;
+use std::panic::Location;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
+use std::thread::ThreadId;
+
+use rustc_hash::FxHashMap;
+use tensorfleet_framework::{CustomGradient, GraphBuilder, NewNode, Registry};
+use tensorfleet_graph::{FunctionLibrary, NodeDef, NodeId};
+use tensorfleet_tensor::{DType, Element, Error, PartialShape, Result, Tensor, invalid_argument};
+
+use crate::build::OpBuilder;
+use crate::output::{Operand, Operation, Output};
+use crate::scope::Frame;
+use crate::variable::Variable;
+
+/// A dataflow graph. Clones are handles to the same graph.
+#[derive(Clone)]
+pub struct Graph {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) state: Mutex<State>,
+}
+
+pub(crate) struct State {
+    pub(crate) builder: GraphBuilder,
+    /// The open scopes of each thread, the outermost first.
+    pub(crate) frames: FxHashMap<ThreadId, Vec<Frame>>,
+    /// The first mistake made in building.
+    pub(crate) error: Option<Error>,
+    pub(crate) variables: Vec<Variable>,
+    /// Operations to run with each training step, as updates of moving averages.
+    pub(crate) updates: Vec<Operation>,
+    pub(crate) global_step: Option<Variable>,
+    /// Gradient functions of single nodes.
+    pub(crate) custom_gradients: FxHashMap<NodeId, Arc<CustomGradient>>,
+}
+
+/// Every op of the library. It never changes, so that all graphs share it.
+static REGISTRY: LazyLock<Arc<Registry>> = LazyLock::new(|| {
+    Arc::new(tensorfleet_ops::registry().expect("the definitions of the library are tested"))
+});
+
+/// The ops that graphs are made of.
+pub(crate) fn registry() -> Arc<Registry> {
+    Arc::clone(&REGISTRY)
+}
+
+impl Default for Graph {
+    fn default() -> Graph {
+        Graph::new()
+    }
+}
+
+impl fmt::Debug for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.lock();
+        let nodes = state.builder.graph().len();
+        f.debug_struct("Graph").field("nodes", &nodes).field("error", &state.error).finish()
+    }
+}
+
+impl Graph {
+    /// Makes an empty graph.
+    pub fn new() -> Graph {
+        Graph::from_builder(GraphBuilder::new(registry()))
+    }
+
+    pub(crate) fn from_builder(builder: GraphBuilder) -> Graph {
+        let state = State {
+            builder,
+            frames: FxHashMap::default(),
+            error: None,
+            variables: Vec::new(),
+            updates: Vec::new(),
+            global_step: None,
+            custom_gradients: FxHashMap::default(),
+        };
+        Graph { inner: Arc::new(Inner { state: Mutex::new(state) }) }
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        self.inner.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Whether two handles are of one graph.
+    pub fn is_same(&self, other: &Graph) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
+    /// Reports the first mistake made in building, with the line that made it.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    ///
+    /// let graph = Graph::new();
+    /// let x = graph.constant([1.0f32, 2.0]);
+    /// let y = graph.constant([1.0f32, 2.0, 3.0]);
+    /// let _ = x + y;
+    /// let error = graph.check().unwrap_err().to_string();
+    /// assert!(error.contains("cannot be broadcast"), "{error}");
+    /// ```
+    pub fn check(&self) -> Result<()> {
+        match &self.lock().error {
+            Some(error) => Err(error.clone()),
+            None => Ok(()),
+        }
+    }
+
+    /// Keeps a mistake for [`Graph::check`], unless there was one before.
+    pub(crate) fn record(&self, error: Error, location: &Location<'_>) {
+        let mut state = self.lock();
+        if state.error.is_none() {
+            state.error = Some(error.prefixed(format_args!(
+                "{}:{}:{}: ",
+                location.file(),
+                location.line(),
+                location.column()
+            )));
+        }
+    }
+
+    /// Starts a node of any registered op.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let a = graph.constant([[1.0f32, 2.0], [3.0, 4.0]]);
+    /// let b = graph.op("MatMul").input(&a).input(&a).attr("transpose_b", true).output();
+    /// let b = Session::new(&graph)?.run((), b.value::<Vec<f32>>())?;
+    /// assert_eq!(b, [5.0, 11.0, 11.0, 25.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn op(&self, name: &str) -> OpBuilder {
+        OpBuilder::new(self, NewNode::new(name), Location::caller())
+    }
+
+    /// A constant: a number, a string, an array, a vector, a tensor.
+    #[track_caller]
+    pub fn constant(&self, value: impl crate::IntoTensor) -> Output {
+        match value.into_tensor() {
+            Ok(tensor) => {
+                self.op("Const").attr("dtype", tensor.dtype()).attr("value", tensor).output()
+            }
+            Err(error) => self.failed(error),
+        }
+    }
+
+    /// A tensor that every step is fed with. `None` stands for any size.
+    #[track_caller]
+    pub fn placeholder<T: Element>(
+        &self,
+        shape: impl IntoIterator<Item = Option<usize>>,
+    ) -> Output {
+        self.placeholder_of(T::DTYPE, PartialShape::known(shape))
+    }
+
+    /// A tensor of a type known at run time only that every step is fed with.
+    #[track_caller]
+    pub fn placeholder_of(&self, dtype: DType, shape: PartialShape) -> Output {
+        self.op("Placeholder")
+            .named("Placeholder")
+            .attr("dtype", dtype)
+            .attr("shape", shape)
+            .output()
+    }
+
+    /// Zeros.
+    #[track_caller]
+    pub fn zeros(&self, dtype: DType, shape: &[usize]) -> Output {
+        let tensor = tensorfleet_tensor::Shape::new(shape).and_then(|s| Tensor::zeros(dtype, s));
+        match tensor {
+            Ok(tensor) => self.constant(tensor),
+            Err(error) => self.failed(error),
+        }
+    }
+
+    /// An operation that does nothing but wait for others.
+    #[track_caller]
+    pub fn group<'a>(&self, operations: impl IntoIterator<Item = &'a Operation>) -> Operation {
+        let mut op = self.op("NoOp").named("group_deps");
+        for operation in operations {
+            op = op.control(operation);
+        }
+        op.build()
+    }
+
+    /// All variables, in the order in which they were made.
+    pub fn variables(&self) -> Vec<Variable> {
+        self.lock().variables.clone()
+    }
+
+    /// The variables that optimisers train.
+    pub fn trainable_variables(&self) -> Vec<Variable> {
+        self.variables().into_iter().filter(Variable::is_trainable).collect()
+    }
+
+    /// The counter of training steps, an `int64`. Once a program has asked for it, optimisers add
+    /// one with every step.
+    #[track_caller]
+    pub fn global_step(&self) -> Variable {
+        if let Some(step) = &self.lock().global_step {
+            return step.clone();
+        }
+        let step = self.at_root(|| self.state("global_step", 0i64));
+        self.lock().global_step = Some(step.clone());
+        step
+    }
+
+    /// Has every training step run an operation too, as the update of a moving average.
+    pub fn add_update(&self, operation: &Operation) {
+        self.lock().updates.push(operation.clone());
+    }
+
+    /// An operation that gives every variable its initial value.
+    #[track_caller]
+    pub fn initializer(&self) -> Operation {
+        let initializers: Vec<Operation> =
+            self.variables().iter().map(|variable| variable.initializer().clone()).collect();
+        self.group(&initializers)
+    }
+
+    /// Finds an output by its name, `node` or `node:1`.
+    pub fn find(&self, name: &str) -> Option<Output> {
+        let (node, index) = tensorfleet_graph::parse_tensor_name(name);
+        let id = self.lock().builder.graph().find(node)?;
+        Some(Output::new(self, Some(tensorfleet_graph::Output { node: id, index })))
+    }
+
+    /// The number of nodes.
+    pub fn len(&self) -> usize {
+        self.lock().builder.graph().len()
+    }
+
+    /// Whether there are no nodes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The nodes from number `first` on, and all functions, as a session sends them to its master.
+    pub(crate) fn nodes_from(&self, first: usize) -> (Vec<NodeDef>, FunctionLibrary) {
+        let state = self.lock();
+        let graph = state.builder.graph();
+        let nodes = (first..graph.len()).map(|index| graph.node_def(NodeId(index as u32)));
+        (nodes.collect(), FunctionLibrary::clone(graph.library()))
+    }
+
+    /// An output that stands for one that could not be made.
+    #[track_caller]
+    pub(crate) fn failed(&self, error: Error) -> Output {
+        self.record(error, Location::caller());
+        Output::new(self, None)
+    }
+
+    /// Turns an operand into an output of this graph.
+    #[track_caller]
+    pub(crate) fn operand(&self, operand: &impl Operand, like: Option<DType>) -> Output {
+        let output = operand.to_output(self, like);
+        if output.graph.is_same(self) {
+            return output;
+        }
+        self.failed(invalid_argument!("{} belongs to another graph", output.name()))
+    }
+}

@@ -1,0 +1,55 @@
+//! Graphs, gradients and sessions: TensorFlow programs in Rust.
+//!
+//! A [`Graph`] is built with expressions that read like mathematics, a [`Session`] runs it in this
+//! process or on a cluster.
+//!
+//! ```
+//! use tensorfleet_client::{Graph, Session};
+//!
+//! # fn main() -> tensorfleet_client::Result<()> {
+//! let graph = Graph::new();
+//! let x = graph.placeholder::<f32>([None, Some(2)]);
+//! let y = (&x * 3.0 + 1.0).sum();
+//!
+//! let session = Session::new(&graph)?;
+//! let value = session.run((&x, [[1.0f32, 2.0], [3.0, 4.0]]), y.value::<f32>())?;
+//! assert_eq!(value, 34.0);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Building never returns errors: the first mistake is kept with the line of the program that made
+//! it, and [`Graph::check`], or the first session, reports it.
+
+#![warn(missing_docs)]
+
+mod build;
+mod convert;
+mod gradient;
+mod graph;
+mod math;
+mod operators;
+pub mod optimizer;
+mod output;
+mod scope;
+mod session;
+mod variable;
+
+pub use build::OpBuilder;
+pub use convert::{FromTensor, IntoTensor};
+pub use gradient::{Differentiable, Gradient, gradients};
+pub use graph::Graph;
+pub use math::Axes;
+pub use optimizer::Optimizer;
+pub use output::{Operand, Operation, Output};
+pub use scope::Device;
+pub use session::{
+    Feed, Feeds, Fetch, Fetches, NodeTrace, Reply, RunMetadata, RunOptions, Session,
+    SessionOptions, Typed,
+};
+pub use tensorfleet_framework::DeviceName;
+pub use tensorfleet_graph::AttrValue;
+pub use tensorfleet_tensor::{
+    Code, DType, Element, Error, PartialShape, Result, Shape, Tensor, invalid_argument,
+};
+pub use variable::Variable;

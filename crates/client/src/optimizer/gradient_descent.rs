@@ -1,0 +1,131 @@
+//! Gradient descent, with and without momentum.
+
+use super::{Optimizer, Rate, Rule, slot, unique_rows};
+use crate::gradient::Gradient;
+use crate::graph::Graph;
+use crate::output::{Operation, Output};
+use crate::variable::Variable;
+
+/// Stochastic gradient descent: `w -= rate * gradient`.
+#[derive(Clone, Debug)]
+pub struct Sgd {
+    rate: Rate,
+}
+
+impl Sgd {
+    /// Gradient descent with a learning rate.
+    pub fn new(rate: impl Into<Rate>) -> Sgd {
+        Sgd { rate: rate.into() }
+    }
+}
+
+impl Optimizer for Sgd {
+    fn rule(&self, _: &Graph) -> Box<dyn Rule> {
+        Box::new(self.clone())
+    }
+}
+
+impl Rule for Sgd {
+    #[track_caller]
+    fn dense(&self, variable: &Variable, gradient: &Output) -> Operation {
+        let graph = variable.graph();
+        let rate = self.rate.of_type(graph, variable.dtype());
+        graph.colocate_with(variable.handle(), || {
+            graph
+                .op("ResourceApplyGradientDescent")
+                .input(variable.handle())
+                .input(&rate)
+                .input(gradient)
+                .build()
+        })
+    }
+
+    /// Rows that come several times are simply subtracted several times.
+    #[track_caller]
+    fn sparse(&self, variable: &Variable, gradient: &Gradient) -> Operation {
+        let Gradient::Sparse { values, indices, .. } = gradient else {
+            return self.dense(variable, gradient.values());
+        };
+        let graph = variable.graph();
+        let step = values * self.rate.of_type(graph, variable.dtype());
+        graph.colocate_with(variable.handle(), || {
+            graph
+                .op("ResourceScatterSub")
+                .input(variable.handle())
+                .input(indices)
+                .input(&step)
+                .attr("dtype", variable.dtype())
+                .build()
+        })
+    }
+}
+
+/// Gradient descent that keeps part of its speed: `v = momentum * v + gradient; w -= rate * v`.
+#[derive(Clone, Debug)]
+pub struct Momentum {
+    rate: Rate,
+    momentum: Rate,
+    nesterov: bool,
+}
+
+impl Momentum {
+    /// Gradient descent with momentum.
+    pub fn new(rate: impl Into<Rate>, momentum: impl Into<Rate>) -> Momentum {
+        Momentum { rate: rate.into(), momentum: momentum.into(), nesterov: false }
+    }
+
+    /// Takes the gradient where the momentum leads, as Nesterov proposed.
+    #[must_use]
+    pub fn nesterov(mut self) -> Momentum {
+        self.nesterov = true;
+        self
+    }
+}
+
+impl Optimizer for Momentum {
+    fn rule(&self, _: &Graph) -> Box<dyn Rule> {
+        Box::new(self.clone())
+    }
+}
+
+impl Rule for Momentum {
+    #[track_caller]
+    fn dense(&self, variable: &Variable, gradient: &Output) -> Operation {
+        let (graph, dtype) = (variable.graph(), variable.dtype());
+        let speed = slot(variable, "Momentum", 0.0);
+        let (rate, momentum) =
+            (self.rate.of_type(graph, dtype), self.momentum.of_type(graph, dtype));
+        graph.colocate_with(variable.handle(), || {
+            graph
+                .op("ResourceApplyMomentum")
+                .input(variable.handle())
+                .input(speed.handle())
+                .input(&rate)
+                .input(gradient)
+                .input(&momentum)
+                .attr("use_nesterov", self.nesterov)
+                .build()
+        })
+    }
+
+    #[track_caller]
+    fn sparse(&self, variable: &Variable, gradient: &Gradient) -> Operation {
+        let (graph, dtype) = (variable.graph(), variable.dtype());
+        let speed = slot(variable, "Momentum", 0.0);
+        let (values, rows) = unique_rows(gradient);
+        let (rate, momentum) =
+            (self.rate.of_type(graph, dtype), self.momentum.of_type(graph, dtype));
+        graph.colocate_with(variable.handle(), || {
+            graph
+                .op("ResourceSparseApplyMomentum")
+                .input(variable.handle())
+                .input(speed.handle())
+                .input(&rate)
+                .input(&values)
+                .input(&rows)
+                .input(&momentum)
+                .attr("use_nesterov", self.nesterov)
+                .build()
+        })
+    }
+}

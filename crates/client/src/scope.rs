@@ -1,0 +1,162 @@
+//! Scopes: what the nodes that are made inside of a closure have in common.
+//!
+//! Scopes nest, and belong to the thread that opened them.
+
+use std::sync::Arc;
+use std::thread;
+
+use tensorfleet_framework::{BuildScope, DeviceFn, DeviceName, NewNode};
+use tensorfleet_graph::NodeId;
+
+use crate::graph::{Graph, State};
+use crate::output::{Operation, Output};
+
+/// One open scope.
+#[derive(Clone)]
+pub(crate) enum Frame {
+    Name(String),
+    Device(Arc<DeviceFn>),
+    Controls(Vec<NodeId>),
+    /// Nodes inside no longer wait for what scopes around ask for.
+    NoControls,
+    Colocate(NodeId),
+}
+
+/// Closes a scope, whichever way the closure ends.
+struct Open<'a>(&'a Graph);
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        let thread = thread::current().id();
+        if let Some(frames) = state.frames.get_mut(&thread) {
+            frames.pop();
+            if frames.is_empty() {
+                state.frames.remove(&thread);
+            }
+        }
+    }
+}
+
+impl State {
+    /// The scope of nodes that this thread makes now.
+    pub(crate) fn scope(&self) -> BuildScope {
+        let mut scope = BuildScope::default();
+        for frame in self.frames.get(&thread::current().id()).into_iter().flatten() {
+            match frame {
+                Frame::Name(name) => scope.name = name.clone(),
+                Frame::Device(choose) => scope.devices.push(Arc::clone(choose)),
+                Frame::Controls(nodes) => scope.control_inputs.extend(nodes),
+                Frame::NoControls => scope.control_inputs.clear(),
+                Frame::Colocate(node) => scope.colocate_with = vec![*node],
+            }
+        }
+        scope
+    }
+}
+
+impl Graph {
+    pub(crate) fn within<R>(&self, frame: Frame, build: impl FnOnce() -> R) -> R {
+        self.lock().frames.entry(thread::current().id()).or_default().push(frame);
+        let _open = Open(self);
+        build()
+    }
+
+    /// Names the nodes made inside as if no scope were open.
+    pub(crate) fn at_root<R>(&self, build: impl FnOnce() -> R) -> R {
+        self.within(Frame::Name(String::new()), build)
+    }
+
+    /// Puts `name/` before the names of the nodes made inside. A name that is taken gets a number.
+    ///
+    /// ```
+    /// # let graph = tensorfleet_client::Graph::new();
+    /// let x = graph.name_scope("model", || graph.constant(1.0f32));
+    /// assert_eq!(x.name(), "model/Const:0");
+    /// ```
+    pub fn name_scope<R>(&self, name: &str, build: impl FnOnce() -> R) -> R {
+        let full = {
+            let mut state = self.lock();
+            let outer = state.scope().name;
+            let wanted = if outer.is_empty() { name.to_owned() } else { format!("{outer}/{name}") };
+            state.builder.unique_name(&wanted)
+        };
+        self.within(Frame::Name(full), build)
+    }
+
+    /// Puts the nodes made inside on a device, as `/job:ps/task:0`; parts that it leaves open come
+    /// from the scope around.
+    ///
+    /// ```
+    /// # let graph = tensorfleet_client::Graph::new();
+    /// let x = graph.device("/job:ps/task:1", || graph.constant(1.0f32));
+    /// assert_eq!(x.device(), "/job:ps/task:1");
+    /// ```
+    #[track_caller]
+    pub fn device<R>(&self, device: impl Device, build: impl FnOnce() -> R) -> R {
+        match device.into_device_fn() {
+            Ok(choose) => self.within(Frame::Device(choose), build),
+            Err(error) => {
+                self.record(error, std::panic::Location::caller());
+                build()
+            }
+        }
+    }
+
+    /// Has the nodes made inside wait for others.
+    pub fn control_dependencies<'a, R>(
+        &self,
+        operations: impl IntoIterator<Item = &'a Operation>,
+        build: impl FnOnce() -> R,
+    ) -> R {
+        let nodes = operations.into_iter().filter_map(|operation| operation.node).collect();
+        self.within(Frame::Controls(nodes), build)
+    }
+
+    /// Frees the nodes made inside from the control dependencies of the scopes around.
+    pub fn no_control_dependencies<R>(&self, build: impl FnOnce() -> R) -> R {
+        self.within(Frame::NoControls, build)
+    }
+
+    /// Puts the nodes made inside where `output` is.
+    pub fn colocate_with<R>(&self, output: &Output, build: impl FnOnce() -> R) -> R {
+        match output.at {
+            Some(at) => self.within(Frame::Colocate(at.node), build),
+            None => build(),
+        }
+    }
+}
+
+/// What says where nodes go: the name of a device, or a function that chooses one for each node.
+pub trait Device {
+    /// The function that chooses.
+    fn into_device_fn(self) -> tensorfleet_tensor::Result<Arc<DeviceFn>>;
+}
+
+impl Device for &str {
+    fn into_device_fn(self) -> tensorfleet_tensor::Result<Arc<DeviceFn>> {
+        let name = DeviceName::parse(self)?;
+        Ok(Arc::new(move |_: &NewNode, outer: &str| match DeviceName::parse(outer) {
+            Ok(outer) => name.or(&outer).to_string(),
+            Err(_) => name.to_string(),
+        }))
+    }
+}
+
+impl Device for String {
+    fn into_device_fn(self) -> tensorfleet_tensor::Result<Arc<DeviceFn>> {
+        self.as_str().into_device_fn()
+    }
+}
+
+impl Device for &String {
+    fn into_device_fn(self) -> tensorfleet_tensor::Result<Arc<DeviceFn>> {
+        self.as_str().into_device_fn()
+    }
+}
+
+impl Device for Arc<DeviceFn> {
+    fn into_device_fn(self) -> tensorfleet_tensor::Result<Arc<DeviceFn>> {
+        Ok(self)
+    }
+}

@@ -1,0 +1,177 @@
+//! Where a session's steps run: on a master of this process, or on one behind the network.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
+use tensorfleet_cluster as cluster;
+use tensorfleet_cluster::client::{Peers, WorkerClient};
+use tensorfleet_cluster::spec::ClusterSpec;
+use tensorfleet_cluster::{Master, StepCall, StepReply, Task, Worker};
+use tensorfleet_framework::DeviceName;
+use tensorfleet_graph::{FunctionLibrary, NodeDef};
+use tensorfleet_planner::Device;
+use tensorfleet_rpc::{RemoteMaster, RemoteSession};
+use tensorfleet_runtime::ComputePool;
+use tensorfleet_tensor::{Code, Result, invalid_argument, unavailable};
+use tokio::runtime::Handle;
+use tokio::sync::Mutex;
+
+use super::SessionOptions;
+use crate::graph::{Graph, registry};
+
+/// A master to open a session on.
+pub(super) enum Target {
+    Local(Arc<Master>),
+    Remote(RemoteMaster),
+}
+
+impl Target {
+    pub(super) fn remote(target: &str, runtime: &Handle) -> Result<Target> {
+        Ok(Target::Remote(RemoteMaster::new(target, runtime)?))
+    }
+}
+
+/// An open session.
+#[derive(Debug)]
+pub(super) struct Backend {
+    place: Place,
+    /// How much of the graph the master has. Locked while it is brought up to date, so that two
+    /// steps do not send the same nodes.
+    sent: Mutex<Sent>,
+    /// The number of nodes that the master has, for a look without waiting.
+    known: std::sync::atomic::AtomicUsize,
+}
+
+#[derive(Debug)]
+enum Place {
+    Local { master: Arc<Master>, session: Arc<cluster::Session> },
+    Remote { master: RemoteMaster, handle: String },
+}
+
+#[derive(Debug)]
+struct Sent {
+    nodes: usize,
+    functions: FxHashSet<String>,
+    remote: Option<RemoteSession>,
+}
+
+impl Sent {
+    /// Takes what the master does not have yet.
+    fn news(&mut self, graph: &Graph) -> (Vec<NodeDef>, FunctionLibrary) {
+        let (nodes, library) = graph.nodes_from(self.nodes);
+        self.nodes += nodes.len();
+        let mut new = FunctionLibrary::default();
+        for function in library.iter() {
+            if self.functions.insert(function.signature.name.clone()) {
+                new.insert(Arc::clone(function));
+            }
+        }
+        (nodes, new)
+    }
+}
+
+impl Backend {
+    pub(super) async fn open(
+        target: Target,
+        graph: &Graph,
+        options: cluster::SessionOptions,
+    ) -> Result<Backend> {
+        let mut sent = Sent { nodes: 0, functions: FxHashSet::default(), remote: None };
+        let (nodes, library) = sent.news(graph);
+        let known = sent.nodes;
+        let place = match target {
+            Target::Local(master) => {
+                let session = master.create_session(nodes, library, options).await?;
+                Place::Local { master, session }
+            }
+            Target::Remote(master) => {
+                let session = master.create_session(&nodes, &library, &options).await?;
+                let handle = session.handle.clone();
+                sent.remote = Some(session);
+                Place::Remote { master, handle }
+            }
+        };
+        Ok(Backend { place, sent: Mutex::new(sent), known: known.into() })
+    }
+
+    pub(super) async fn run(&self, graph: &Graph, call: StepCall) -> Result<StepReply> {
+        self.update(graph).await?;
+        match &self.place {
+            Place::Local { session, .. } => session.run(call).await,
+            Place::Remote { master, handle } => master.run_step(handle, call).await,
+        }
+    }
+
+    /// Sends the nodes that the graph has gained.
+    async fn update(&self, graph: &Graph) -> Result<()> {
+        use std::sync::atomic::Ordering;
+
+        if graph.len() == self.known.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let mut sent = self.sent.lock().await;
+        let before = sent.nodes;
+        let (nodes, library) = sent.news(graph);
+        if nodes.is_empty() {
+            return Ok(());
+        }
+        let outcome = match &self.place {
+            Place::Local { session, .. } => session.extend(nodes, library, None).map(|_| ()),
+            Place::Remote { master, .. } => match &mut sent.remote {
+                Some(remote) => master.extend_session(remote, &nodes, &library).await,
+                None => Ok(()),
+            },
+        };
+        if outcome.is_err() {
+            sent.nodes = before;
+        }
+        self.known.store(sent.nodes, Ordering::Release);
+        outcome
+    }
+
+    pub(super) async fn devices(&self) -> Result<Vec<Device>> {
+        match &self.place {
+            Place::Local { session, .. } => Ok(session.devices.clone()),
+            Place::Remote { master, handle } => master.list_devices(handle).await,
+        }
+    }
+
+    pub(super) async fn close(&self) -> Result<()> {
+        let outcome = match &self.place {
+            Place::Local { master, session } => master.close_session(&session.handle).await,
+            Place::Remote { master, handle } => master.close_session(handle).await,
+        };
+        match outcome {
+            // It is closed already.
+            Err(error) if error.code() == Code::Aborted => Ok(()),
+            outcome => outcome,
+        }
+    }
+}
+
+/// A master with one task of its own, for sessions without servers.
+pub(super) fn local_master(options: &SessionOptions) -> Result<Arc<Master>> {
+    let pool = ComputePool::new(options.num_threads())
+        .map_err(|error| unavailable!("threads cannot be started: {error}"))?;
+    let task = Arc::new(Task::new("localhost", 0, 1, registry(), Arc::new(pool)));
+    let worker = Arc::new(Worker::new(Arc::clone(&task), Arc::new(Alone)));
+    Ok(Arc::new(Master::new(task, worker, Arc::new(Alone))))
+}
+
+/// The peers of a task that has none.
+#[derive(Debug)]
+struct Alone;
+
+impl Peers for Alone {
+    fn tasks(&self) -> Vec<(DeviceName, String)> {
+        Vec::new()
+    }
+
+    fn worker(&self, task: &DeviceName) -> Result<Arc<dyn WorkerClient>> {
+        Err(invalid_argument!("{task} is not a task of a session in this process"))
+    }
+
+    fn with_cluster(&self, _: &ClusterSpec) -> Result<Arc<dyn Peers>> {
+        Err(invalid_argument!("a session in this process has no cluster"))
+    }
+}

@@ -1,0 +1,277 @@
+//! What a step returns.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use rustc_hash::FxHashMap;
+use tensorfleet_tensor::{Context, Result, Tensor, internal, invalid_argument};
+
+use crate::convert::FromTensor;
+use crate::graph::Graph;
+use crate::output::{Operation, Output};
+use crate::variable::Variable;
+
+/// An output whose value is wanted as a Rust type, made by [`Output::value`].
+pub struct Typed<T> {
+    output: Output,
+    as_type: PhantomData<fn() -> T>,
+}
+
+impl<T> Typed<T> {
+    pub(crate) fn new(output: &Output) -> Typed<T> {
+        Typed { output: output.clone(), as_type: PhantomData }
+    }
+}
+
+impl<T> Clone for Typed<T> {
+    fn clone(&self) -> Typed<T> {
+        Typed::new(&self.output)
+    }
+}
+
+impl<T> fmt::Debug for Typed<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Typed({:?})", self.output)
+    }
+}
+
+/// What a step is asked for. A tensor that is asked for twice is fetched once.
+#[derive(Debug)]
+pub struct Fetches {
+    graph: Graph,
+    names: Vec<String>,
+    positions: FxHashMap<String, usize>,
+    /// For each request, the position of its tensor among `names`.
+    order: Vec<usize>,
+    targets: Vec<String>,
+}
+
+impl Fetches {
+    pub(super) fn new(graph: &Graph) -> Fetches {
+        Fetches {
+            graph: graph.clone(),
+            names: Vec::new(),
+            positions: FxHashMap::default(),
+            order: Vec::new(),
+            targets: Vec::new(),
+        }
+    }
+
+    fn check(&self, graph: &Graph, name: &str) -> Result<()> {
+        if graph.is_same(&self.graph) && !name.is_empty() {
+            return Ok(());
+        }
+        Err(invalid_argument!("{name:?} is not of the session's graph"))
+    }
+
+    /// Asks for a tensor.
+    pub fn fetch(&mut self, output: &Output) -> Result<()> {
+        let name = output.name();
+        self.check(output.graph(), &name)?;
+        let next = self.names.len();
+        let position = *self.positions.entry(name.clone()).or_insert(next);
+        if position == next {
+            self.names.push(name);
+        }
+        self.order.push(position);
+        Ok(())
+    }
+
+    /// Asks for an operation to be run.
+    pub fn run(&mut self, operation: &Operation) -> Result<()> {
+        let name = operation.name();
+        self.check(operation.graph(), &name)?;
+        if !self.targets.contains(&name) {
+            self.targets.push(name);
+        }
+        Ok(())
+    }
+
+    pub(super) fn into_parts(self) -> (Vec<String>, Vec<String>, Vec<usize>) {
+        (self.names, self.targets, self.order)
+    }
+}
+
+/// The tensors that a step returned, in the order in which they were asked for.
+#[derive(Debug)]
+pub struct Reply {
+    tensors: Vec<Tensor>,
+    order: std::vec::IntoIter<usize>,
+}
+
+impl Reply {
+    pub(super) fn new(tensors: Vec<Tensor>, order: Vec<usize>) -> Reply {
+        Reply { tensors, order: order.into_iter() }
+    }
+
+    /// The next tensor.
+    pub fn tensor(&mut self) -> Result<Tensor> {
+        let next = self.order.next().and_then(|position| self.tensors.get(position));
+        next.cloned().ok_or_else(|| internal!("the step returned too few tensors"))
+    }
+}
+
+/// What can be given as the fetches of a step.
+///
+/// Structs of a program may implement it by asking for their fields one after the other.
+pub trait Fetch {
+    /// What the step returns for it.
+    type Value;
+
+    /// Asks for what it is made of.
+    fn request(&self, fetches: &mut Fetches) -> Result<()>;
+
+    /// Puts it together, taking as many tensors as were asked for, in the same order.
+    fn collect(&self, reply: &mut Reply) -> Result<Self::Value>;
+}
+
+impl Fetch for Output {
+    type Value = Tensor;
+
+    fn request(&self, fetches: &mut Fetches) -> Result<()> {
+        fetches.fetch(self)
+    }
+
+    fn collect(&self, reply: &mut Reply) -> Result<Tensor> {
+        reply.tensor()
+    }
+}
+
+impl Fetch for Variable {
+    type Value = Tensor;
+
+    fn request(&self, fetches: &mut Fetches) -> Result<()> {
+        fetches.fetch(self.snapshot())
+    }
+
+    fn collect(&self, reply: &mut Reply) -> Result<Tensor> {
+        reply.tensor()
+    }
+}
+
+impl<T: FromTensor> Fetch for Typed<T> {
+    type Value = T;
+
+    fn request(&self, fetches: &mut Fetches) -> Result<()> {
+        fetches.fetch(&self.output)
+    }
+
+    fn collect(&self, reply: &mut Reply) -> Result<T> {
+        T::from_tensor(reply.tensor()?).context(|| format!("fetching {}", self.output.name()))
+    }
+}
+
+impl Fetch for Operation {
+    type Value = ();
+
+    fn request(&self, fetches: &mut Fetches) -> Result<()> {
+        fetches.run(self)
+    }
+
+    fn collect(&self, _: &mut Reply) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Fetch for () {
+    type Value = ();
+
+    fn request(&self, _: &mut Fetches) -> Result<()> {
+        Ok(())
+    }
+
+    fn collect(&self, _: &mut Reply) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl<F: Fetch + ?Sized> Fetch for &F {
+    type Value = F::Value;
+
+    fn request(&self, fetches: &mut Fetches) -> Result<()> {
+        (**self).request(fetches)
+    }
+
+    fn collect(&self, reply: &mut Reply) -> Result<F::Value> {
+        (**self).collect(reply)
+    }
+}
+
+impl<F: Fetch> Fetch for [F] {
+    type Value = Vec<F::Value>;
+
+    fn request(&self, fetches: &mut Fetches) -> Result<()> {
+        self.iter().try_for_each(|fetch| fetch.request(fetches))
+    }
+
+    fn collect(&self, reply: &mut Reply) -> Result<Vec<F::Value>> {
+        self.iter().map(|fetch| fetch.collect(reply)).collect()
+    }
+}
+
+impl<F: Fetch> Fetch for Vec<F> {
+    type Value = Vec<F::Value>;
+
+    fn request(&self, fetches: &mut Fetches) -> Result<()> {
+        self.as_slice().request(fetches)
+    }
+
+    fn collect(&self, reply: &mut Reply) -> Result<Vec<F::Value>> {
+        self.as_slice().collect(reply)
+    }
+}
+
+impl<F: Fetch, const N: usize> Fetch for [F; N] {
+    type Value = Vec<F::Value>;
+
+    fn request(&self, fetches: &mut Fetches) -> Result<()> {
+        self.as_slice().request(fetches)
+    }
+
+    fn collect(&self, reply: &mut Reply) -> Result<Vec<F::Value>> {
+        self.as_slice().collect(reply)
+    }
+}
+
+impl<F: Fetch> Fetch for Option<F> {
+    type Value = Option<F::Value>;
+
+    fn request(&self, fetches: &mut Fetches) -> Result<()> {
+        self.as_ref().map_or(Ok(()), |fetch| fetch.request(fetches))
+    }
+
+    fn collect(&self, reply: &mut Reply) -> Result<Option<F::Value>> {
+        self.as_ref().map(|fetch| fetch.collect(reply)).transpose()
+    }
+}
+
+macro_rules! tuples {
+    ($($($name:ident)+;)+) => {$(
+        #[allow(non_snake_case, reason = "the parts are named after their types")]
+        impl<$($name: Fetch),+> Fetch for ($($name,)+) {
+            type Value = ($($name::Value,)+);
+
+            fn request(&self, fetches: &mut Fetches) -> Result<()> {
+                let ($($name,)+) = self;
+                $($name.request(fetches)?;)+
+                Ok(())
+            }
+
+            fn collect(&self, reply: &mut Reply) -> Result<Self::Value> {
+                let ($($name,)+) = self;
+                Ok(($($name.collect(reply)?,)+))
+            }
+        }
+    )+};
+}
+
+tuples! {
+    A;
+    A B;
+    A B C;
+    A B C D;
+    A B C D E;
+    A B C D E F;
+    A B C D E F G;
+    A B C D E F G H;
+}

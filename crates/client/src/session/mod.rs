@@ -1,0 +1,289 @@
+//! Sessions: run graphs in this process or on a cluster.
+
+mod backend;
+mod feed;
+mod fetch;
+mod options;
+
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tensorfleet_cluster::{Master, StepCall, StepReply};
+use tensorfleet_planner::Device;
+use tensorfleet_tensor::{Error, Result, cancelled, unavailable};
+use tokio::runtime::{Handle, Runtime, RuntimeFlavor};
+use tokio::task::JoinHandle;
+
+pub use self::feed::{Feed, Feeds};
+pub use self::fetch::{Fetch, Fetches, Reply, Typed};
+pub use self::options::{NodeTrace, RunMetadata, RunOptions, SessionOptions};
+
+use self::backend::Backend;
+use crate::graph::Graph;
+
+/// Runs steps of a graph. Nodes that the graph gains later are sent along with the next step.
+///
+/// Dropping a session closes it. What it has put into variables stays on the servers.
+pub struct Session {
+    backend: Arc<Backend>,
+    graph: Graph,
+    /// Present until dropped.
+    runtime: Option<Runtime>,
+}
+
+/// How long a session that is dropped waits for the servers to say goodbye.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").field("backend", &self.backend).finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    /// Opens a session in this process, with no server and no network.
+    pub fn new(graph: &Graph) -> Result<Session> {
+        Session::in_process(graph, &SessionOptions::default())
+    }
+
+    /// Opens a session in this process.
+    pub fn in_process(graph: &Graph, options: &SessionOptions) -> Result<Session> {
+        let master = backend::local_master(options)?;
+        Session::on_master(graph, master, options)
+    }
+
+    /// Opens a session on a server of this process by function call.
+    pub fn on_master(
+        graph: &Graph,
+        master: Arc<Master>,
+        options: &SessionOptions,
+    ) -> Result<Session> {
+        Session::open(graph, |_| Ok(backend::Target::Local(master)), options)
+    }
+
+    /// Opens a session on a tensorfleet or TensorFlow server, as `grpc://localhost:2222`. A server
+    /// that is not up yet is waited for.
+    pub fn connect(target: &str, graph: &Graph) -> Result<Session> {
+        Session::connect_with(target, graph, &SessionOptions::default())
+    }
+
+    /// Opens a session on a tensorfleet or TensorFlow server.
+    pub fn connect_with(target: &str, graph: &Graph, options: &SessionOptions) -> Result<Session> {
+        Session::open(graph, |handle| backend::Target::remote(target, handle), options)
+    }
+
+    fn open(
+        graph: &Graph,
+        target: impl FnOnce(&Handle) -> Result<backend::Target>,
+        options: &SessionOptions,
+    ) -> Result<Session> {
+        graph.check()?;
+        // A runtime of its own: the program may have none, or one that must not be blocked.
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("tensorfleet-session")
+            .enable_all()
+            .build()
+            .map_err(|error| unavailable!("threads cannot be started: {error}"))?;
+        let target = target(runtime.handle())?;
+        let opened = wait(runtime.handle(), Backend::open(target, graph, options.to_cluster()));
+        match opened {
+            Ok(backend) => Ok(Session {
+                backend: Arc::new(backend),
+                graph: graph.clone(),
+                runtime: Some(runtime),
+            }),
+            Err(error) => {
+                runtime.shutdown_background();
+                Err(error)
+            }
+        }
+    }
+
+    fn handle(&self) -> &Handle {
+        self.runtime.as_ref().expect("a session has its runtime until it is dropped").handle()
+    }
+
+    /// The graph.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// Runs a step: feeds tensors, computes what is fetched, and returns it.
+    ///
+    /// Feeds are `()`, a pair of an output and a value, or several of those in a tuple, an array or
+    /// a vector. Fetches are outputs (fetched as tensors), `output.value::<T>()` (as a Rust type),
+    /// variables, operations (only run), and tuples, arrays, slices and vectors of these.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let x = graph.placeholder::<f32>([]);
+    /// let y = graph.placeholder::<f32>([]);
+    /// let (sum, product) = (&x + &y, &x * &y);
+    /// let session = Session::new(&graph)?;
+    /// let feeds = ((&x, 3.0f32), (&y, 4.0f32));
+    /// let fetches = (sum.value::<f32>(), product.value::<f32>());
+    /// assert_eq!(session.run(feeds, fetches)?, (7.0, 12.0));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn run<F: Fetch>(&self, feeds: impl Feed, fetches: F) -> Result<F::Value> {
+        Ok(self.run_with(&RunOptions::default(), feeds, fetches)?.0)
+    }
+
+    /// Runs a step with options, and returns what it recorded about itself too.
+    pub fn run_with<F: Fetch>(
+        &self,
+        options: &RunOptions,
+        feeds: impl Feed,
+        fetches: F,
+    ) -> Result<(F::Value, RunMetadata)> {
+        let (call, order) = self.prepare(options, feeds, &fetches)?;
+        let reply = wait(self.handle(), self.backend.run(&self.graph, call))?;
+        finish(&fetches, order, reply)
+    }
+
+    /// As [`Session::run`], for async programs on any executor.
+    pub async fn run_async<F: Fetch>(&self, feeds: impl Feed, fetches: F) -> Result<F::Value> {
+        let (call, order) = self.prepare(&RunOptions::default(), feeds, &fetches)?;
+        let (backend, graph) = (Arc::clone(&self.backend), self.graph.clone());
+        let step = self.handle().spawn(async move { backend.run(&graph, call).await });
+        let reply = AbortOnDrop(step).await?;
+        Ok(finish(&fetches, order, reply)?.0)
+    }
+
+    /// Prepares a step that is run many times with other values for the same feeds.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let x = graph.placeholder::<i64>([]);
+    /// let double = &x * 2;
+    /// let session = Session::new(&graph)?;
+    /// let mut step = session.callable([&x], double.value::<i64>())?;
+    /// assert_eq!(step(vec![4i64.into_tensor()?])?, 8);
+    /// # use tensorfleet_client::IntoTensor;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn callable<'s, F: Fetch + 's>(
+        &'s self,
+        feeds: impl IntoIterator<Item = &'s crate::Output>,
+        fetches: F,
+    ) -> Result<impl FnMut(Vec<tensorfleet_tensor::Tensor>) -> Result<F::Value> + 's> {
+        let feeds: Vec<crate::Output> = feeds.into_iter().cloned().collect();
+        self.graph.check()?;
+        Ok(move |tensors: Vec<tensorfleet_tensor::Tensor>| {
+            if tensors.len() != feeds.len() {
+                return Err(tensorfleet_tensor::invalid_argument!(
+                    "the step takes {} tensors, but {} were given",
+                    feeds.len(),
+                    tensors.len()
+                ));
+            }
+            let pairs: Vec<_> = feeds.iter().zip(tensors).collect();
+            let (call, order) = self.prepare(&RunOptions::default(), pairs, &fetches)?;
+            let reply = wait(self.handle(), self.backend.run(&self.graph, call))?;
+            Ok(finish(&fetches, order, reply)?.0)
+        })
+    }
+
+    fn prepare(
+        &self,
+        options: &RunOptions,
+        feeds: impl Feed,
+        fetches: &impl Fetch,
+    ) -> Result<(StepCall, Vec<usize>)> {
+        self.graph.check()?;
+        let mut fed = Feeds::new(&self.graph);
+        feeds.add_to(&mut fed)?;
+        let mut wanted = Fetches::new(&self.graph);
+        fetches.request(&mut wanted)?;
+        let (names, targets, order) = wanted.into_parts();
+        let call = StepCall {
+            feeds: fed.into_named(),
+            fetches: names,
+            targets,
+            options: options.to_cluster(),
+        };
+        Ok((call, order))
+    }
+
+    /// All devices that the session can use.
+    pub fn devices(&self) -> Result<Vec<Device>> {
+        wait(self.handle(), self.backend.devices())
+    }
+
+    /// Closes the session: steps that are under way fail with `CANCELLED`.
+    pub fn close(&self) -> Result<()> {
+        wait(self.handle(), self.backend.close())
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // A server that is gone has forgotten the session already.
+            let _ = wait(runtime.handle(), async {
+                let closed = tokio::time::timeout(CLOSE_TIMEOUT, self.backend.close()).await;
+                closed.unwrap_or(Ok(()))
+            });
+            runtime.shutdown_background();
+        }
+    }
+}
+
+fn finish<F: Fetch>(
+    fetches: &F,
+    order: Vec<usize>,
+    reply: StepReply,
+) -> Result<(F::Value, RunMetadata)> {
+    let metadata = RunMetadata::from_cluster(&reply);
+    let value = fetches.collect(&mut Reply::new(reply.tensors, order))?;
+    Ok((value, metadata))
+}
+
+/// Waits for a future, from inside of another runtime too.
+fn wait<T: Send>(runtime: &Handle, future: impl Future<Output = Result<T>> + Send) -> Result<T> {
+    match Handle::try_current().map(|outer| outer.runtime_flavor()) {
+        Err(_) => runtime.block_on(future),
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(|| runtime.block_on(future)),
+        // The only thread of that runtime waits here; the future must run on another.
+        Ok(_) => std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| runtime.block_on(future));
+            waiting.join().unwrap_or_else(|_| Err(lost()))
+        }),
+    }
+}
+
+fn lost() -> Error {
+    cancelled!("the step was lost")
+}
+
+/// A step that is cancelled when nobody waits for it any more.
+struct AbortOnDrop<T>(JoinHandle<Result<T>>);
+
+impl<T> Drop for AbortOnDrop<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl<T> Future for AbortOnDrop<T> {
+    type Output = Result<T>;
+
+    fn poll(
+        mut self: std::pin::Pin<&mut Self>,
+        cx: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Result<T>> {
+        let outcome = std::pin::Pin::new(&mut self.0).poll(cx);
+        outcome.map(|outcome| outcome.unwrap_or_else(|_| Err(lost())))
+    }
+}
