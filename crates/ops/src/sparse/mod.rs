@@ -1,11 +1,40 @@
 //! Segments and sparse tensors.
 
+mod add;
+mod concat;
+mod count;
+mod cross;
+mod cwise;
 mod dense;
 pub(crate) mod number;
+mod parts;
+mod ragged;
 mod rearrange;
+mod reduce;
 mod segment;
+mod set;
+mod slice;
 mod sparse_segment;
 
 use tensorfleet_framework::Op;
 
-pub(super) const OPS: &[&[Op]] = &[dense::OPS, rearrange::OPS, segment::OPS, sparse_segment::OPS];
+pub(super) const OPS: &[&[Op]] = &[
+    add::OPS,
+    concat::OPS,
+    count::OPS,
+    cross::OPS,
+    cwise::OPS,
+    dense::OPS,
+    ragged::FILL,
+    ragged::GATHER,
+    ragged::RANGE,
+    ragged::TO_SPARSE,
+    ragged::TO_TENSOR,
+    ragged::VARIANT,
+    rearrange::OPS,
+    reduce::OPS,
+    segment::OPS,
+    set::OPS,
+    slice::OPS,
+    sparse_segment::OPS,
+];

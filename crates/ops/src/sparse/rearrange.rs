@@ -48,28 +48,39 @@ pub(super) const OPS: &[Op] = &[
 
 /// The elements of a vector of any type at given places.
 pub(super) fn pick(values: &Tensor, places: &[usize]) -> Result<Tensor> {
-    let shape = Shape::vector(places.len());
+    pick_rows(values, places, 1, Shape::vector(places.len()))
+}
+
+/// A tensor of `shape`, of the rows of `len` elements of any type at given places.
+pub(super) fn pick_rows(
+    values: &Tensor,
+    places: &[usize],
+    len: usize,
+    shape: Shape,
+) -> Result<Tensor> {
+    let rows = places.iter().map(|&at| at * len..(at + 1) * len);
     match values.dtype() {
         DType::String => {
             let strings = values.strings()?;
-            Tensor::from_strings(shape, places.iter().map(|&at| strings[at].clone()).collect())
+            Tensor::from_strings(shape, rows.flat_map(|row| strings[row].iter().cloned()).collect())
         }
         DType::Resource => {
             let handles = values.resources()?;
-            Tensor::from_resources(shape, places.iter().map(|&at| handles[at].clone()).collect())
+            let picked = rows.flat_map(|row| handles[row].iter().cloned()).collect();
+            Tensor::from_resources(shape, picked)
         }
         DType::Variant => {
             let variants = values.variants()?;
-            Tensor::from_variants(
-                shape,
-                places.iter().map(|&at| Arc::clone(&variants[at])).collect(),
-            )
+            let picked = rows.flat_map(|row| variants[row].iter().map(Arc::clone)).collect();
+            Tensor::from_variants(shape, picked)
         }
         dtype => {
-            let (size, raw) = (dtype.size(), values.raw());
+            let (size, raw) = (dtype.size() * len, values.raw());
             Tensor::build_raw(dtype, shape, |out| {
-                for (to, &at) in out.chunks_exact_mut(size).zip(places) {
-                    to.copy_from_slice(&raw[at * size..(at + 1) * size]);
+                if size > 0 {
+                    for (to, &at) in out.chunks_exact_mut(size).zip(places) {
+                        to.copy_from_slice(&raw[at * size..(at + 1) * size]);
+                    }
                 }
                 Ok(())
             })
@@ -286,45 +297,74 @@ impl Kernel for FillEmptyRows {
                 invalid_argument!("indices({at}, 0) is invalid: {} >= {rows}", index[0])
             })?);
         }
-        // The shape of the outputs bounds what is allocated, so it is made first.
-        let mut indicator = Tensor::zeros(DType::Bool, Shape::vector(rows))?;
-        let empty = indicator.values_mut::<bool>()?;
-        empty.fill(true);
-        by_row.iter().for_each(|&row| empty[row] = false);
-        let mut order: Vec<usize> = (0..count).collect();
-        order.sort_by_key(|&at| by_row[at]);
-        let (mut places, mut out_indices) = (Vec::new(), Vec::new());
-        let mut reverse = vec![0i64; count];
-        let mut next = order.into_iter().peekable();
-        for (row, &is_empty) in empty.iter().enumerate() {
-            if is_empty {
-                places.push(count);
-                out_indices.push(row as i64);
+        let Filled { empty, places, reverse, rows: row_of } = fill_rows(&by_row, rows)?;
+        let mut out_indices = Vec::with_capacity(places.len() * rank);
+        for (&place, row) in places.iter().zip(row_of) {
+            if place < count {
+                out_indices.extend_from_slice(&flat[place * rank..(place + 1) * rank]);
+            } else {
+                out_indices.push(row);
                 out_indices.resize(out_indices.len() + rank - 1, 0);
             }
-            while let Some(at) = next.next_if(|&at| by_row[at] == row) {
-                reverse[at] = places.len() as i64;
-                places.push(at);
-                out_indices.extend_from_slice(&flat[at * rank..(at + 1) * rank]);
-            }
         }
-        // The default value stands behind the others, at place `count`.
-        let pool = crate::data_flow::join::join(
-            values.dtype(),
-            Shape::vector(count + 1),
-            &[values.clone(), default.clone()],
-        )?;
-        let output = (index_matrix(&out_indices, rank, places.len())?, pick(&pool, &places)?);
+        let output =
+            (index_matrix(&out_indices, rank, places.len())?, pick_or(values, default, &places)?);
         ctx.set_output(0, output.0);
         ctx.set_output(1, output.1);
-        ctx.set_output(2, indicator);
+        ctx.set_output(2, empty);
         ctx.set_output(3, Tensor::vector(&reverse)?);
         Ok(())
     }
 }
 
+/// Rows of which none is empty.
+pub(super) struct Filled {
+    /// Which rows were empty.
+    pub(super) empty: Tensor,
+    /// The place of each value; one behind the last for the default value.
+    pub(super) places: Vec<usize>,
+    /// Where each value went.
+    pub(super) reverse: Vec<i64>,
+    /// The row of each value.
+    pub(super) rows: Vec<i64>,
+}
+
+/// Sorts values by their rows and puts a default value into each row without one.
+pub(super) fn fill_rows(by_row: &[usize], rows: usize) -> Result<Filled> {
+    let count = by_row.len();
+    // The shape of the outputs bounds what is allocated, so it is made first.
+    let mut indicator = Tensor::zeros(DType::Bool, Shape::vector(rows))?;
+    let empty = indicator.values_mut::<bool>()?;
+    empty.fill(true);
+    by_row.iter().for_each(|&row| empty[row] = false);
+    let mut order: Vec<usize> = (0..count).collect();
+    order.sort_by_key(|&at| by_row[at]);
+    let (mut places, mut row_of) = (Vec::new(), Vec::new());
+    let mut reverse = vec![0i64; count];
+    let mut next = order.into_iter().peekable();
+    for (row, &is_empty) in empty.iter().enumerate() {
+        if is_empty {
+            places.push(count);
+            row_of.push(row as i64);
+        }
+        while let Some(at) = next.next_if(|&at| by_row[at] == row) {
+            reverse[at] = places.len() as i64;
+            places.push(at);
+            row_of.push(row as i64);
+        }
+    }
+    Ok(Filled { empty: indicator, places, reverse, rows: row_of })
+}
+
+/// The elements of a vector at given places, of which the one behind the last is `default`.
+pub(super) fn pick_or(values: &Tensor, default: &Tensor, places: &[usize]) -> Result<Tensor> {
+    let shape = Shape::vector(values.num_elements() + 1);
+    let parts = [values.clone(), default.clone()];
+    pick(&crate::data_flow::join::join(values.dtype(), shape, &parts)?, places)
+}
+
 #[derive(Debug)]
-struct FillEmptyRowsGrad;
+pub(super) struct FillEmptyRowsGrad;
 
 impl Kernel for FillEmptyRowsGrad {
     fn new(_: &Attrs<'_>) -> Result<FillEmptyRowsGrad> {
