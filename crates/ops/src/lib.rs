@@ -18,7 +18,6 @@ mod math;
 mod nn;
 mod parsing;
 mod random;
-#[allow(dead_code, unused_imports, reason = "the ops that read and write records come one by one")]
 mod record;
 mod shapes;
 mod sparse;

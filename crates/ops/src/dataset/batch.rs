@@ -123,8 +123,7 @@ impl Dataset for BatchDataset {
 
     fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
         let input = scope.iterate(&*self.input)?;
-        let batches =
-            Batches { input: Some(input), size: self.size, drop_remainder: self.drop_remainder };
+        let batches = Batches::new(input, self.size, self.drop_remainder);
         if self.ahead {
             return Ok(Box::new(Prefetched::new(scope, Box::new(batches), 1)));
         }
@@ -132,11 +131,17 @@ impl Dataset for BatchDataset {
     }
 }
 
-struct Batches {
+pub(super) struct Batches {
     /// Absent at the end.
     input: Option<Box<dyn Elements>>,
     size: u64,
     drop_remainder: bool,
+}
+
+impl Batches {
+    pub(super) fn new(input: Box<dyn Elements>, size: u64, drop_remainder: bool) -> Batches {
+        Batches { input: Some(input), size, drop_remainder }
+    }
 }
 
 impl Elements for Batches {

@@ -187,6 +187,11 @@ pub(super) trait MakeDataset: fmt::Debug + Send + Sync + Sized + 'static {
     /// Reads and checks the attributes.
     fn new(attrs: &Attrs<'_>) -> Result<Self>;
 
+    /// What the attributes say of the elements.
+    fn signature(attrs: &Attrs<'_>) -> Result<Signature> {
+        Signature::new(attrs)
+    }
+
     /// Reads and checks the inputs.
     fn make(&self, inputs: &Inputs<'_, '_>, signature: Signature) -> Result<DatasetRef>;
 }
@@ -204,7 +209,7 @@ struct DatasetKernel<M> {
 
 impl<M: MakeDataset> Kernel for DatasetKernel<M> {
     fn new(attrs: &Attrs<'_>) -> Result<Self> {
-        Ok(DatasetKernel { maker: M::new(attrs)?, signature: Signature::new(attrs)? })
+        Ok(DatasetKernel { maker: M::new(attrs)?, signature: M::signature(attrs)? })
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
@@ -226,11 +231,6 @@ impl<'a> Inputs<'a, '_> {
     /// The number of inputs.
     pub(super) fn len(&self) -> usize {
         self.0.num_inputs()
-    }
-
-    /// The node's name.
-    pub(super) fn node(&self) -> &str {
-        self.0.node_name()
     }
 
     /// What the kernel sees.

@@ -142,12 +142,8 @@ impl Dataset for MapDataset {
     }
 
     fn cardinality(&self) -> Cardinality {
-        // The function may end the sequence, but then the user said so.
-        if self.preserve_cardinality || matches!(self.input.cardinality(), Cardinality::Known(_)) {
-            self.input.cardinality()
-        } else {
-            Cardinality::Unknown
-        }
+        // The function may end the sequence unless the user promised otherwise.
+        if self.preserve_cardinality { self.input.cardinality() } else { Cardinality::Unknown }
     }
 
     fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {

@@ -5,41 +5,80 @@
 //! on the compute pool and ends with the iterator.
 
 mod batch;
+mod cache;
+mod combine;
+mod consume;
 #[allow(clippy::module_inception, reason = "a dataset is the idea of the family")]
 mod dataset;
+mod directed_interleave;
+mod files;
+mod filter;
+mod group;
+mod guard;
+mod interleave;
 mod iterator;
 mod map;
+mod map_and_batch;
+mod memory;
 mod optional;
+mod padded_batch;
 mod parallel;
 mod pass_through;
 mod prefetch;
+mod random;
 mod range;
+mod rebatch;
 mod repeat;
+mod scan;
 mod scope;
 mod seed;
+mod shard;
 mod shuffle;
+mod sparse_slice;
 mod take_skip;
 mod task;
 mod tensor;
+mod unbatch;
+mod unique;
+mod window;
 mod wire;
 
 use tensorfleet_framework::Op;
 
 pub(super) const OPS: &[&[Op]] = &[
     batch::OPS,
+    cache::OPS,
+    combine::OPS,
+    consume::OPS,
+    directed_interleave::OPS,
+    files::OPS,
+    filter::OPS,
+    group::OPS,
+    guard::OPS,
+    interleave::OPS,
     iterator::HANDLE_OPS,
     iterator::MAKE_OPS,
     iterator::NEXT_OPS,
     iterator::ONE_SHOT_OPS,
     iterator::STATE_OPS,
     map::OPS,
+    map_and_batch::OPS,
     optional::OPS,
+    padded_batch::OPS,
     pass_through::OPS,
     prefetch::OPS,
+    random::OPS,
     range::OPS,
+    rebatch::OPS,
     repeat::OPS,
+    scan::OPS,
     seed::OPS,
+    shard::OPS,
     shuffle::OPS,
+    sparse_slice::OPS,
     take_skip::OPS,
     tensor::OPS,
+    unbatch::OPS,
+    unique::OPS,
+    window::OPS,
 ];

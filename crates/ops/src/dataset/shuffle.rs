@@ -211,6 +211,7 @@ impl Dataset for ShuffleDataset {
             left: self.count.map(|count| count - 1),
             ring: Vec::new(),
             slices: VecDeque::from([Slice { start: 0, end: 0 }]),
+            generator: Arc::clone(&self.generator),
             words: Words::new(seeds),
             made_any: false,
         }))
@@ -234,6 +235,7 @@ struct Shuffled {
     /// Element number `n` is at `n` modulo the size.
     ring: Vec<Element>,
     slices: VecDeque<Slice>,
+    generator: Arc<SeedGenerator>,
     words: Words,
     made_any: bool,
 }
@@ -288,6 +290,8 @@ impl Shuffled {
     fn draw(&mut self) -> Option<Element> {
         while self.slices.len() > 1 && self.slices[0].start == self.slices[0].end {
             self.slices.pop_front();
+            // Each pass has seeds of its own, used from its first element on.
+            self.words = Words::new(self.scope.draw(|| self.generator.next()));
         }
         let slice = self.slices.front_mut()?;
         let count = slice.end - slice.start;

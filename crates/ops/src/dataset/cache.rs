@@ -1,0 +1,300 @@
+//! `CacheDataset`: elements kept after they were made once, in memory or in a file.
+//!
+//! The first iteration that comes to its end fills the cache; later ones read it. A file is
+//! TensorFlow's: a bundle of tensors named by the numbers of element and component.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use tensorfleet_checkpoint::{FileSystem, LocalFileSystem, bundle};
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Resource, anonymous_handle, cpu};
+use tensorfleet_tensor::{Result, Tensor};
+
+use super::dataset::{
+    Cardinality, Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature,
+    dataset,
+};
+use super::iterator::deleter;
+use super::memory::Stored;
+use super::scope::Scope;
+
+pub(super) const OPS: &[Op] = &[
+    Op {
+        name: "AnonymousMemoryCache",
+        outputs: &["handle: resource", "deleter: variant"],
+        stateful: true,
+        kernels: &[cpu::<Anonymous>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "CacheDataset",
+        inputs: &["input_dataset: variant", "filename: string"],
+        outputs: &["handle: variant"],
+        attrs: &[
+            "output_types: list(type) >= 1",
+            "output_shapes: list(shape) >= 1",
+            "metadata: string = ''",
+        ],
+        kernels: &[dataset::<Cache>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "CacheDatasetV2",
+        inputs: &["input_dataset: variant", "filename: string", "cache: resource"],
+        outputs: &["handle: variant"],
+        attrs: &[
+            "output_types: list(type) >= 1",
+            "output_shapes: list(shape) >= 1",
+            "metadata: string = ''",
+        ],
+        stateful: true,
+        kernels: &[dataset::<Cache>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "DeleteMemoryCache",
+        inputs: &["handle: resource", "deleter: variant"],
+        stateful: true,
+        kernels: &[cpu::<Delete>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "DummyMemoryCache",
+        outputs: &["handle: resource"],
+        stateful: true,
+        kernels: &[cpu::<Anonymous>()],
+        ..Op::DEFAULT
+    },
+];
+
+/// Elements that an iteration has made completely.
+#[derive(Default)]
+pub(super) struct MemoryCache(Mutex<Option<Arc<Vec<Element>>>>);
+
+impl fmt::Debug for MemoryCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.lock() {
+            Some(elements) => write!(f, "MemoryCache of {} elements", elements.len()),
+            None => f.write_str("MemoryCache, empty"),
+        }
+    }
+}
+
+impl Resource for MemoryCache {
+    const TYPE_NAME: &'static str = "tensorflow::data::MemoryCacheManager";
+}
+
+impl MemoryCache {
+    fn lock(&self) -> MutexGuard<'_, Option<Arc<Vec<Element>>>> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+#[derive(Debug)]
+struct Cache;
+
+impl MakeDataset for Cache {
+    fn new(_: &Attrs<'_>) -> Result<Cache> {
+        Ok(Cache)
+    }
+
+    fn make(&self, inputs: &Inputs<'_, '_>, signature: Signature) -> Result<DatasetRef> {
+        let input = inputs.dataset(0)?;
+        let filename = String::from_utf8_lossy(inputs.string(1, "filename")?).into_owned();
+        let place = if !filename.is_empty() {
+            Place::File(filename)
+        } else if inputs.len() == 3 {
+            Place::Memory(inputs.context().resource::<MemoryCache>(2)?)
+        } else {
+            Place::Memory(Arc::default())
+        };
+        Ok(Arc::new(CacheDataset { input, place, signature }))
+    }
+}
+
+#[derive(Debug)]
+enum Place {
+    Memory(Arc<MemoryCache>),
+    File(String),
+}
+
+#[derive(Debug)]
+struct CacheDataset {
+    input: DatasetRef,
+    place: Place,
+    signature: Signature,
+}
+
+impl Dataset for CacheDataset {
+    fn kind(&self) -> &str {
+        "Cache"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn cardinality(&self) -> Cardinality {
+        self.input.cardinality()
+    }
+
+    fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
+        match &self.place {
+            Place::Memory(cache) => {
+                let kept = cache.lock().clone();
+                Ok(match kept {
+                    Some(elements) => Box::new(Stored::new(elements)),
+                    None => Box::new(Keeping {
+                        input: scope.iterate(&*self.input)?,
+                        cache: Arc::clone(cache),
+                        elements: Vec::new(),
+                        has_ended: false,
+                    }),
+                })
+            }
+            Place::File(name) => {
+                let files: Arc<dyn FileSystem> = Arc::new(LocalFileSystem);
+                let components = self.signature.types.len();
+                if files.open(&format!("{name}.index")).is_ok() {
+                    let reader = bundle::Reader::open(files, name)?;
+                    return Ok(Box::new(Reading { reader, components, next: 0 }));
+                }
+                Ok(Box::new(Writing {
+                    input: scope.iterate(&*self.input)?,
+                    writer: Some(bundle::Writer::new(files, name)?),
+                    written: 0,
+                    components,
+                }))
+            }
+        }
+    }
+}
+
+/// Makes elements and keeps them for others.
+struct Keeping {
+    input: Box<dyn Elements>,
+    cache: Arc<MemoryCache>,
+    elements: Vec<Element>,
+    has_ended: bool,
+}
+
+impl Elements for Keeping {
+    fn next(&mut self) -> Pending<'_, Option<Element>> {
+        Box::pin(async move {
+            if self.has_ended {
+                return Ok(None);
+            }
+            let element = self.input.next().await?;
+            match &element {
+                Some(element) => self.elements.push(element.clone()),
+                None => {
+                    let elements = Arc::new(std::mem::take(&mut self.elements));
+                    // Two iterations may have been under way: the first to end has filled the cache.
+                    self.cache.lock().get_or_insert(elements);
+                    self.has_ended = true;
+                }
+            }
+            Ok(element)
+        })
+    }
+}
+
+/// The name of a component of an element in a file.
+fn key(element: u64, component: usize, components: usize) -> String {
+    let width = components.to_string().len();
+    format!("{element:>7}_{component:>width$}")
+}
+
+struct Writing {
+    input: Box<dyn Elements>,
+    /// Absent when the file is complete.
+    writer: Option<bundle::Writer>,
+    written: u64,
+    components: usize,
+}
+
+impl Elements for Writing {
+    fn next(&mut self) -> Pending<'_, Option<Element>> {
+        Box::pin(async move {
+            let Some(writer) = &mut self.writer else { return Ok(None) };
+            let element = self.input.next().await?;
+            match &element {
+                Some(element) => {
+                    for (component, tensor) in element.iter().enumerate() {
+                        writer.add(key(self.written, component, self.components), tensor)?;
+                    }
+                    self.written += 1;
+                }
+                None => {
+                    if let Some(writer) = self.writer.take() {
+                        writer.finish()?;
+                    }
+                }
+            }
+            Ok(element)
+        })
+    }
+}
+
+struct Reading {
+    reader: bundle::Reader,
+    components: usize,
+    next: u64,
+}
+
+impl Reading {
+    fn read(&mut self) -> Result<Option<Element>> {
+        if !self.reader.contains(key(self.next, 0, self.components)) {
+            return Ok(None);
+        }
+        let element = (0..self.components)
+            .map(|component| self.reader.read(key(self.next, component, self.components)))
+            .collect::<Result<_>>()?;
+        self.next += 1;
+        Ok(Some(element))
+    }
+}
+
+impl Elements for Reading {
+    fn next(&mut self) -> Pending<'_, Option<Element>> {
+        Box::pin(async move { self.read() })
+    }
+}
+
+/// A cache that lives as long as its handle.
+#[derive(Debug)]
+struct Anonymous {
+    made: AtomicU64,
+}
+
+impl Kernel for Anonymous {
+    fn new(_: &Attrs<'_>) -> Result<Anonymous> {
+        Ok(Anonymous { made: AtomicU64::new(0) })
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let name = format!("AnonymousMemoryCache{}", self.made.fetch_add(1, Ordering::Relaxed));
+        let cache = Arc::new(MemoryCache::default());
+        let handle = anonymous_handle(&ctx.step().device, &name, cache);
+        ctx.set_output(0, Tensor::resource(handle));
+        if ctx.num_outputs() == 2 {
+            ctx.set_output(1, deleter());
+        }
+        Ok(())
+    }
+}
+
+/// The cache goes with its handle.
+#[derive(Debug)]
+struct Delete;
+
+impl Kernel for Delete {
+    fn new(_: &Attrs<'_>) -> Result<Delete> {
+        Ok(Delete)
+    }
+
+    fn compute(&self, _: &mut KernelContext<'_>) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,427 @@
+//! `FlatMapDataset` and `InterleaveDataset`: the elements of datasets that a function makes.
+//!
+//! The elements of several datasets take turns. Where calls may run in parallel, the datasets of a
+//! cycle are opened as soon as there is a place for them, and a background task of each makes its
+//! elements ahead. The order is the same either way, because places are opened in the order in which
+//! their turns come.
+
+use std::sync::Arc;
+
+use tensorfleet_framework::{Attrs, Op};
+use tensorfleet_graph::Func;
+use tensorfleet_tensor::{Result, invalid_argument};
+
+use super::dataset::{
+    Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature, dataset,
+};
+use super::parallel::{AUTOTUNE, limit, parallel_calls};
+use super::prefetch::Prefetched;
+use super::scope::{Captured, Scope, UserFunction};
+
+pub(super) const OPS: &[Op] = &[
+    Op {
+        name: "ExperimentalParallelInterleaveDataset",
+        inputs: &[
+            "input_dataset: variant",
+            "other_arguments: Targuments",
+            "cycle_length: int64",
+            "block_length: int64",
+            "sloppy: bool",
+            "buffer_output_elements: int64",
+            "prefetch_input_elements: int64",
+        ],
+        outputs: &["handle: variant"],
+        attrs: &[
+            "f: func",
+            "Targuments: list(type) >= 0",
+            "output_types: list(type) >= 1",
+            "output_shapes: list(shape) >= 1",
+        ],
+        kernels: &[dataset::<Interleave>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "FlatMapDataset",
+        inputs: &["input_dataset: variant", "other_arguments: Targuments"],
+        outputs: &["handle: variant"],
+        attrs: &[
+            "f: func",
+            "Targuments: list(type) >= 0",
+            "output_types: list(type) >= 1",
+            "output_shapes: list(shape) >= 1",
+            "metadata: string = ''",
+        ],
+        kernels: &[dataset::<Interleave>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "InterleaveDataset",
+        inputs: &[
+            "input_dataset: variant",
+            "other_arguments: Targuments",
+            "cycle_length: int64",
+            "block_length: int64",
+        ],
+        outputs: &["handle: variant"],
+        attrs: &[
+            "f: func",
+            "Targuments: list(type) >= 0",
+            "output_types: list(type) >= 1",
+            "output_shapes: list(shape) >= 1",
+            "metadata: string = ''",
+        ],
+        kernels: &[dataset::<Interleave>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "LegacyParallelInterleaveDatasetV2",
+        inputs: &[
+            "input_dataset: variant",
+            "other_arguments: Targuments",
+            "cycle_length: int64",
+            "block_length: int64",
+            "buffer_output_elements: int64",
+            "prefetch_input_elements: int64",
+        ],
+        outputs: &["handle: variant"],
+        attrs: &[
+            "f: func",
+            "deterministic: string = 'default'",
+            "Targuments: list(type) >= 0",
+            "output_types: list(type) >= 1",
+            "output_shapes: list(shape) >= 1",
+            "metadata: string = ''",
+        ],
+        kernels: &[dataset::<Interleave>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "ParallelInterleaveDataset",
+        inputs: &[
+            "input_dataset: variant",
+            "other_arguments: Targuments",
+            "cycle_length: int64",
+            "block_length: int64",
+            "sloppy: bool",
+            "buffer_output_elements: int64",
+            "prefetch_input_elements: int64",
+        ],
+        outputs: &["handle: variant"],
+        attrs: &[
+            "f: func",
+            "Targuments: list(type) >= 0",
+            "output_types: list(type) >= 1",
+            "output_shapes: list(shape) >= 1",
+            "metadata: string = ''",
+        ],
+        kernels: &[dataset::<Interleave>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "ParallelInterleaveDatasetV2",
+        inputs: &[
+            "input_dataset: variant",
+            "other_arguments: Targuments",
+            "cycle_length: int64",
+            "block_length: int64",
+            "num_parallel_calls: int64",
+        ],
+        outputs: &["handle: variant"],
+        attrs: &[
+            "f: func",
+            "Targuments: list(type) >= 0",
+            "output_types: list(type) >= 1",
+            "output_shapes: list(shape) >= 1",
+            "sloppy: bool = false",
+            "metadata: string = ''",
+        ],
+        kernels: &[dataset::<Interleave>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "ParallelInterleaveDatasetV3",
+        inputs: &[
+            "input_dataset: variant",
+            "other_arguments: Targuments",
+            "cycle_length: int64",
+            "block_length: int64",
+            "num_parallel_calls: int64",
+        ],
+        outputs: &["handle: variant"],
+        attrs: &[
+            "f: func",
+            "deterministic: string = 'default'",
+            "Targuments: list(type) >= 0",
+            "output_types: list(type) >= 1",
+            "output_shapes: list(shape) >= 1",
+            "metadata: string = ''",
+        ],
+        kernels: &[dataset::<Interleave>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "ParallelInterleaveDatasetV4",
+        inputs: &[
+            "input_dataset: variant",
+            "other_arguments: Targuments",
+            "cycle_length: int64",
+            "block_length: int64",
+            "buffer_output_elements: int64",
+            "prefetch_input_elements: int64",
+            "num_parallel_calls: int64",
+        ],
+        outputs: &["handle: variant"],
+        attrs: &[
+            "f: func",
+            "deterministic: string = 'default'",
+            "Targuments: list(type) >= 0",
+            "output_types: list(type) >= 1",
+            "output_shapes: list(shape) >= 1",
+            "metadata: string = ''",
+        ],
+        kernels: &[dataset::<Interleave>()],
+        ..Op::DEFAULT
+    },
+];
+
+#[derive(Debug)]
+struct Interleave {
+    function: Func,
+    kind: &'static str,
+    /// How many inputs follow those that the function captured.
+    settings: usize,
+    is_parallel: bool,
+}
+
+impl MakeDataset for Interleave {
+    fn new(attrs: &Attrs<'_>) -> Result<Interleave> {
+        let (kind, settings) = match attrs.op() {
+            "FlatMapDataset" => ("FlatMap", 0),
+            "InterleaveDataset" => ("Interleave", 2),
+            "ParallelInterleaveDatasetV2" => ("ParallelInterleaveV2", 3),
+            "ParallelInterleaveDatasetV3" => ("ParallelInterleaveV3", 3),
+            "ParallelInterleaveDatasetV4" => ("ParallelInterleaveV4", 5),
+            "LegacyParallelInterleaveDatasetV2" => ("LegacyParallelInterleaveV2", 4),
+            _ => ("ParallelInterleave", 5),
+        };
+        let is_parallel = kind.contains("Parallel");
+        Ok(Interleave { function: attrs.func("f")?.clone(), kind, settings, is_parallel })
+    }
+
+    fn make(&self, inputs: &Inputs<'_, '_>, signature: Signature) -> Result<DatasetRef> {
+        let input = inputs.dataset(0)?;
+        let first = inputs.len() - self.settings;
+        let function = Captured::new(&self.function, inputs.range(1..first)?);
+        let (mut cycle, mut block) = (1, 1);
+        if self.settings > 0 {
+            cycle = inputs.scalar::<i64>(first, "cycle_length")?;
+            block = inputs.scalar::<i64>(first + 1, "block_length")?;
+            if cycle < 1 && cycle != AUTOTUNE {
+                return Err(invalid_argument!("cycle_length must be greater than zero."));
+            }
+            if block < 1 {
+                return Err(invalid_argument!("block_length must be greater than zero."));
+            }
+        }
+        if self.kind.starts_with("ParallelInterleaveV") {
+            parallel_calls(inputs, inputs.len() - 1)?;
+        }
+        Ok(Arc::new(InterleaveDataset {
+            input,
+            function,
+            kind: self.kind,
+            cycle,
+            block: block as u64,
+            is_parallel: self.is_parallel,
+            signature,
+        }))
+    }
+}
+
+#[derive(Debug)]
+struct InterleaveDataset {
+    input: DatasetRef,
+    function: Captured,
+    kind: &'static str,
+    cycle: i64,
+    block: u64,
+    is_parallel: bool,
+    signature: Signature,
+}
+
+impl Dataset for InterleaveDataset {
+    fn kind(&self) -> &str {
+        self.kind
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
+        Ok(Box::new(Interleaved {
+            input: Some(scope.iterate(&*self.input)?),
+            function: scope.function(&self.function)?,
+            cycle: match self.cycle {
+                AUTOTUNE => limit(AUTOTUNE, scope),
+                cycle => usize::try_from(cycle).unwrap_or(usize::MAX),
+            },
+            block: self.block,
+            ahead: self.is_parallel.then(|| buffer_size(self.block)),
+            scope: scope.clone(),
+            places: Vec::new(),
+            turn: 0,
+            given: 0,
+            opened: 0,
+        }))
+    }
+}
+
+/// How many elements of each dataset are made ahead.
+fn buffer_size(block: u64) -> usize {
+    const MOST: u64 = 64;
+    block.clamp(1, MOST) as usize
+}
+
+struct Interleaved {
+    /// Absent when no more datasets can be opened.
+    input: Option<Box<dyn Elements>>,
+    function: UserFunction,
+    /// How many datasets take turns.
+    cycle: usize,
+    /// How many elements a turn has.
+    block: u64,
+    /// How many elements of each dataset are made ahead, if any.
+    ahead: Option<usize>,
+    scope: Scope,
+    /// Grows as places are first used; a place is empty when its dataset has ended.
+    places: Vec<Option<Box<dyn Elements>>>,
+    turn: usize,
+    /// How many elements the current turn has given.
+    given: u64,
+    opened: usize,
+}
+
+impl Interleaved {
+    fn end_turn(&mut self) {
+        self.given = 0;
+        self.turn += 1;
+        // Places that were never used have nothing to give when there is no more input.
+        if self.turn >= self.cycle || (self.input.is_none() && self.turn >= self.places.len()) {
+            self.turn = 0;
+        }
+    }
+
+    /// Opens the next dataset at a place. False: there is none.
+    async fn open(&mut self, place: usize) -> Result<bool> {
+        let Some(input) = &mut self.input else { return Ok(false) };
+        let Some(element) = input.next().await? else {
+            self.input = None;
+            return Ok(false);
+        };
+        let opening = Opening {
+            state: State::Closed(element),
+            function: self.function.clone(),
+            scope: self.scope.clone(),
+            index: self.opened,
+        };
+        self.opened += 1;
+        let elements: Box<dyn Elements> = match self.ahead {
+            None => Box::new(opening),
+            Some(size) => {
+                let mut ahead = Prefetched::new(&self.scope, Box::new(opening), size);
+                ahead.start();
+                Box::new(ahead)
+            }
+        };
+        if place == self.places.len() {
+            self.places.push(Some(elements));
+        } else {
+            self.places[place] = Some(elements);
+        }
+        Ok(true)
+    }
+
+    /// Opens datasets at all places that wait for one.
+    async fn open_all(&mut self) -> Result<()> {
+        let count = self.places.len();
+        for place in (self.turn..count).chain(0..self.turn.min(count)) {
+            if self.places[place].is_none() && !self.open(place).await? {
+                return Ok(());
+            }
+        }
+        while self.places.len() < self.cycle {
+            if !self.open(self.places.len()).await? {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Elements for Interleaved {
+    fn next(&mut self) -> Pending<'_, Option<Element>> {
+        Box::pin(async move {
+            loop {
+                if self.ahead.is_some() {
+                    self.open_all().await?;
+                }
+                if let Some(Some(place)) = self.places.get_mut(self.turn) {
+                    if let Some(element) = place.next().await? {
+                        self.given += 1;
+                        if self.given == self.block {
+                            self.end_turn();
+                        }
+                        return Ok(Some(element));
+                    }
+                    self.places[self.turn] = None;
+                    self.end_turn();
+                } else if !self.open(self.turn).await? {
+                    if self.places.iter().all(Option::is_none) {
+                        return Ok(None);
+                    }
+                    self.end_turn();
+                }
+            }
+        })
+    }
+}
+
+/// The elements of the dataset that a function makes of an element.
+struct Opening {
+    state: State,
+    function: UserFunction,
+    scope: Scope,
+    index: usize,
+}
+
+enum State {
+    Closed(Element),
+    Open(Box<dyn Elements>),
+    /// It could not be opened.
+    Failed,
+}
+
+impl Opening {
+    async fn open(&mut self, element: Element) -> Result<()> {
+        let dataset = self.function.dataset(element).await?;
+        self.state = State::Open(self.scope.iterate_nth(&*dataset, self.index)?);
+        Ok(())
+    }
+}
+
+impl Elements for Opening {
+    fn next(&mut self) -> Pending<'_, Option<Element>> {
+        Box::pin(async move {
+            if let State::Closed(element) = &mut self.state {
+                let element = std::mem::take(element);
+                self.state = State::Failed;
+                self.open(element).await?;
+            }
+            match &mut self.state {
+                State::Open(elements) => elements.next().await,
+                _ => Ok(None),
+            }
+        })
+    }
+}
