@@ -92,6 +92,261 @@ def test_pipelines(target, name):
     check(target, COMMON[name])
 
 
+MORE = {
+    "filter": lambda: Dataset.range(10).filter(lambda x: x % 3 > 0),
+    "filter_error": lambda: Dataset.range(3, 0, -1).filter(lambda x: 6 // (x - 1) > 3),
+    "take_while": lambda: Dataset.range(10).take_while(lambda x: x < 4),
+    "flat_map": lambda: Dataset.range(4).flat_map(lambda x: Dataset.range(x).map(lambda y: (x, y))),
+    "interleave": lambda: Dataset.range(1, 7).interleave(
+        lambda x: Dataset.from_tensors(x).repeat(x), cycle_length=3, block_length=2
+    ),
+    "interleave_wide": lambda: Dataset.range(1, 4).interleave(
+        lambda x: Dataset.from_tensors(x).repeat(x), cycle_length=50
+    ),
+    "interleave_empty": lambda: Dataset.range(9).interleave(
+        lambda x: Dataset.range(x % 3), cycle_length=2
+    ),
+    "parallel_interleave": lambda: Dataset.range(1, 9).interleave(
+        lambda x: Dataset.from_tensors(x).repeat(x % 4),
+        cycle_length=3,
+        block_length=2,
+        num_parallel_calls=2,
+    ),
+    "autotuned_interleave": lambda: Dataset.range(1, 9).interleave(
+        lambda x: Dataset.from_tensors(x).repeat(x % 4), cycle_length=4, num_parallel_calls=-1
+    ),
+    "legacy_interleave": lambda: Dataset.range(1, 9).apply(
+        tf.data.experimental.parallel_interleave(
+            lambda x: Dataset.from_tensors(x).repeat(x), cycle_length=3, block_length=2
+        )
+    ),
+    "interleave_error": lambda: Dataset.range(3, 0, -1).interleave(
+        lambda x: Dataset.range(6 // (x - 1)), cycle_length=2
+    ),
+    "zip": lambda: Dataset.zip((Dataset.range(3), tensors(), Dataset.range(10, 20))),
+    "concatenate": lambda: Dataset.range(3).concatenate(Dataset.range(7, 9)).skip(1),
+    "padded_batch": lambda: Dataset.range(1, 6)
+    .map(lambda x: (tf.fill([x], x), tf.fill([2, x], "s")))
+    .padded_batch(2, padded_shapes=([None], [3, None]), padding_values=(tf.constant(-1, tf.int64), "p")),
+    "padded_batch_whole": lambda: Dataset.range(1, 6)
+    .map(lambda x: tf.fill([x, 6 - x], x)).padded_batch(2, drop_remainder=True),
+    "padded_batch_too_long": lambda: Dataset.range(1, 5)
+    .map(lambda x: tf.fill([x], x)).padded_batch(2, padded_shapes=[3]),
+    "unbatch": lambda: tensors().batch(4).unbatch(),
+    "unbatch_uneven": lambda: Dataset.from_tensors(
+        (v1.placeholder_with_default([1, 2], [None]), v1.placeholder_with_default([1], [None]))
+    ).unbatch(),
+    "cache": lambda: Dataset.range(5).shuffle(5, seed=1).cache().repeat(3),
+    "shard": lambda: Dataset.range(10).shard(3, 1),
+    "window": lambda: Dataset.range(7).window(3, shift=2).flat_map(lambda w: w.batch(3)),
+    "window_stride": lambda: Dataset.range(12)
+    .window(3, shift=5, stride=2, drop_remainder=True).flat_map(lambda w: w.batch(3)),
+    "window_of_pairs": lambda: Dataset.zip((Dataset.range(5), Dataset.range(10, 15)))
+    .window(2).flat_map(lambda a, b: Dataset.zip((a, b))),
+    "group_by_window": lambda: Dataset.range(11).group_by_window(
+        lambda x: x % 3, lambda key, window: window.batch(4).map(lambda b: (key, b)), 2
+    ),
+    "group_by_window_sizes": lambda: Dataset.range(20).group_by_window(
+        lambda x: x % 3,
+        lambda key, window: window.batch(10),
+        window_size_func=lambda key: (key + 1) * 2,
+    ),
+    "buckets": lambda: Dataset.range(1, 12).map(lambda x: tf.fill([x % 5 + 1], x))
+    .bucket_by_sequence_length(lambda e: tf.shape(e)[0], [2, 4], [3, 2, 2]),
+    "group_by_reducer": lambda: Dataset.range(10).apply(
+        tf.data.experimental.group_by_reducer(
+            lambda x: (7 - x) % 3,
+            tf.data.experimental.Reducer(
+                lambda key: (key * 100, tf.constant(0.0)),
+                lambda state, x: (state[0] + x, state[1] + 1.0),
+                lambda total, count: (total, count),
+            ),
+        )
+    ),
+    "scan": lambda: Dataset.range(6).scan(
+        tf.constant(10, tf.int64), lambda state, x: (state + x, (state * x, x))
+    ),
+    "ignore_errors": lambda: Dataset.range(5).map(lambda x: 6 // (x - 2)).ignore_errors(),
+    "assert_more": lambda: Dataset.range(3).apply(tf.data.experimental.assert_cardinality(5)),
+    "assert_fewer": lambda: Dataset.range(3).apply(tf.data.experimental.assert_cardinality(2)),
+    "choose": lambda: Dataset.choose_from_datasets(
+        [Dataset.range(3), Dataset.range(10, 12)],
+        Dataset.from_tensor_slices(np.array([1, 0, 1, 1, 0, 0, 0, 1], np.int64)),
+        stop_on_empty_dataset=False,
+    ),
+    "choose_stops": lambda: Dataset.choose_from_datasets(
+        [Dataset.range(3), Dataset.range(10, 12)],
+        Dataset.from_tensor_slices(np.array([1, 0, 1, 1, 0], np.int64)),
+    ),
+    "choose_wrong": lambda: Dataset.choose_from_datasets(
+        [Dataset.range(3)], Dataset.from_tensor_slices(np.array([0, 5], np.int64))
+    ),
+    "sample": lambda: Dataset.sample_from_datasets(
+        [Dataset.range(8), Dataset.range(10, 18)], weights=[0.3, 0.7], seed=3
+    ),
+    "unique": lambda: Dataset.from_tensor_slices([b"a", b"b", b"a", b"c", b"b"]).unique(),
+    "rebatch": lambda: tensors().batch(4).rebatch([2, 1]),
+    "rebatch_even": lambda: Dataset.range(10).batch(3).rebatch(4, drop_remainder=True),
+    "rebatch_empty": lambda: Dataset.range(7).batch(4).rebatch([2, 0, 1]),
+    "random": lambda: Dataset.random(seed=1).take(6).repeat(2),
+    "random_again": lambda: Dataset.random(seed=1, rerandomize_each_iteration=True).take(3).repeat(3),
+    "sparse": lambda: Dataset.from_tensor_slices(
+        tf.sparse.SparseTensor([[0, 0], [1, 2], [1, 3]], [1, 2, 3], [4, 5])
+    ),
+    "map_and_batch": lambda: Dataset.range(7).apply(
+        tf.data.experimental.map_and_batch(lambda x: x * 2, 3, num_parallel_calls=2)
+    ),
+    "random_in_function": lambda: Dataset.range(4).map(
+        lambda x: tf.random.uniform([], seed=7) + tf.cast(x, tf.float32)
+    ),
+    "enumerate": lambda: tensors().enumerate(start=5),
+    "reduce": lambda: Dataset.from_tensors(
+        tensors().reduce((0.0, ""), lambda s, e: (s[0] + e["x"][0], s[1] + e["name"]))
+    ),
+    "single_element": lambda: Dataset.from_tensors(Dataset.range(3, 4).get_single_element()),
+    "loop_in_function": lambda: Dataset.range(5).map(
+        lambda x: tf.while_loop(lambda i, a: i < x, lambda i, a: (i + 1, a * 2), (tf.constant(0, tf.int64), 1))[1]
+    ),
+    "list_in_function": lambda: Dataset.range(1, 4).map(
+        lambda x: tf.map_fn(lambda i: i * x, tf.range(x))
+    ),
+    "nested": lambda: Dataset.range(3).map(lambda x: Dataset.range(x)).flat_map(lambda d: d),
+    "options": lambda: Dataset.range(5).map(lambda x: x).with_options(_options()),
+}
+
+
+def _options():
+    options = tf.data.Options()
+    options.deterministic = True
+    options.threading.private_threadpool_size = 2
+    options.autotune.enabled = False
+    return options
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_transformations(target, name):
+    check(target, MORE[name])
+
+
+def test_cardinalities(target):
+    def cardinalities():
+        numbers = Dataset.range(5)
+        datasets = [
+            numbers,
+            numbers.map(lambda x: x),
+            numbers.filter(lambda x: True),
+            numbers.repeat(),
+            numbers.repeat(3),
+            numbers.repeat().take(3),
+            numbers.repeat().skip(3),
+            numbers.repeat().map(lambda x: x),
+            numbers.batch(2),
+            numbers.batch(2, drop_remainder=True),
+            numbers.batch(2).unbatch(),
+            numbers.batch(2, drop_remainder=True).unbatch(),
+            numbers.window(2),
+            numbers.window(2, shift=1, stride=2, drop_remainder=True),
+            numbers.padded_batch(2),
+            numbers.shuffle(2),
+            numbers.cache(),
+            numbers.shard(2, 1),
+            numbers.skip(2),
+            numbers.flat_map(lambda x: Dataset.range(3)),
+            Dataset.zip((numbers, Dataset.range(4))),
+            numbers.concatenate(Dataset.range(3)),
+            numbers.scan(tf.constant(0, tf.int64), lambda s, x: (s, x)),
+            numbers.prefetch(1),
+            numbers.unique(),
+            Dataset.random(),
+            numbers.apply(tf.data.experimental.assert_cardinality(7)),
+        ]
+        return tf.stack([dataset.cardinality() for dataset in datasets])
+
+    check(target, lambda: Dataset.from_tensors(cardinalities()))
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A function that writes files and returns their names."""
+
+    def write(*contents):
+        names = []
+        for content in contents:
+            names.append(str(tmp_path / f"file{len(list(tmp_path.iterdir()))}"))
+            with open(names[-1], "wb") as file:
+                file.write(content)
+        return names
+
+    return write
+
+
+COMPRESSIONS = {"": bytes, "GZIP": gzip.compress, "ZLIB": zlib.compress}
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_text_lines(target, files, compression):
+    compress = COMPRESSIONS[compression]
+    names = files(compress(b"a\nb\r\n\n c"), compress(b""), compress(b"last\n"))
+    check(target, lambda: tf.data.TextLineDataset(names, compression_type=compression))
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_fixed_length_records(target, files, compression):
+    compress = COMPRESSIONS[compression]
+    names = files(compress(b"hhaabbccf"), compress(b"hhf"), compress(b"hhddf"))
+
+    def build():
+        return tf.data.FixedLengthRecordDataset(
+            names, 2, header_bytes=2, footer_bytes=1, compression_type=compression
+        )
+
+    check(target, build)
+    names = files(compress(b"hhaabbcf"))
+    check(target, build)
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_records(target, tmp_path, compression):
+    names = [str(tmp_path / "one"), str(tmp_path / "two")]
+    for name in names:
+        with tf.io.TFRecordWriter(name, compression) as writer:
+            for i in range(5):
+                writer.write(name.encode() * i)
+    elements, _ = check(
+        target, lambda: tf.data.TFRecordDataset(names, compression_type=compression)
+    )
+    assert len(elements) == 10
+
+
+def test_bad_records(target, tmp_path, files):
+    name = str(tmp_path / "good")
+    with tf.io.TFRecordWriter(name) as writer:
+        writer.write(b"hello")
+        writer.write(b"world")
+    with open(name, "rb") as file:
+        good = file.read()
+    for bad in (good[:-3], good[:30], good[:25] + b"?" + good[26:], b"nothing like a record"):
+        [broken] = files(bad)
+        check(target, lambda: tf.data.TFRecordDataset([broken, name]))
+        check(target, lambda: tf.data.TFRecordDataset([broken, name]).ignore_errors())
+    _, error = check(target, lambda: tf.data.TFRecordDataset([str(tmp_path / "missing")]))
+    assert isinstance(error, tf.errors.NotFoundError)
+
+
+def test_cache_in_a_file(target, tmp_path):
+    """Either side reads what the other wrote."""
+    for writer, reader in ((target, ""), ("", target)):
+        name = str(tmp_path / f"cache{len(writer)}")
+        written, _ = run_pipeline(
+            writer, lambda: tensors().map(lambda e: (e["x"], e["name"])).cache(name).repeat(2)
+        )
+        assert len(written) == 12
+        read, _ = run_pipeline(
+            reader, lambda: tensors().map(lambda e: (e["x"] * 0.0, e["name"])).cache(name)
+        )
+        assert_same(read, written[:6])
+
+
 SHUFFLES = {
     "small": lambda: Dataset.range(20).shuffle(7, seed=1),
     "whole": lambda: Dataset.range(20).shuffle(100, seed=2),
@@ -230,3 +485,49 @@ def test_variables_in_functions(target):
         assert session.run(next_element) == 10
         session.run(offset.assign(20))
         assert session.run(next_element) == 21
+
+
+def test_saved_iterators_go_on_where_they_were(target, tmp_path):
+    dataset = Dataset.range(20).shuffle(10, seed=3).map(lambda x: x * 2, num_parallel_calls=2)
+    iterator = v1.data.make_initializable_iterator(dataset.repeat(2).batch(3).prefetch(2))
+    next_element = iterator.get_next()
+    saver = v1.train.Saver([tf.data.experimental.make_saveable_from_iterator(iterator)])
+    with v1.Session(target) as session:
+        session.run(iterator.initializer)
+        for _ in range(4):
+            session.run(next_element)
+        path = saver.save(session, str(tmp_path / "iterator"))
+        rest, _ = drain(session, next_element)
+        saver.restore(session, path)
+        assert_same(drain(session, next_element)[0], rest)
+        assert len(rest) == 10
+
+
+def test_dropped_iterators_stop_working(target):
+    """An endless pipeline that works ahead ends with its iterator, so that the next one can run."""
+    limit = v1.placeholder_with_default(tf.constant(1, tf.int64), [])
+    dataset = Dataset.range(10**12).map(lambda x: x * limit, num_parallel_calls=4).prefetch(100)
+    iterator = v1.data.make_initializable_iterator(dataset)
+    next_element = iterator.get_next()
+    with v1.Session(target) as session:
+        for factor in range(1, 30):
+            session.run(iterator.initializer, {limit: factor})
+            assert [session.run(next_element) for _ in range(3)] == [0, factor, 2 * factor]
+
+
+def test_pipelines_on_parameter_servers(cluster):
+    started = cluster(num_workers=2, num_ps=1)
+    with tf.device("/job:worker/task:1"):
+        next_element = v1.data.make_one_shot_iterator(
+            Dataset.range(4).map(lambda x: x + 1).batch(2)
+        ).get_next()
+    with tf.device("/job:ps/task:0"):
+        total = v1.get_variable("total", initializer=tf.constant(0, tf.int64), use_resource=True)
+    update = total.assign_add(tf.reduce_sum(next_element))
+    with v1.Session(started.target("worker", 0)) as session:
+        session.run(total.initializer)
+        session.run(update)
+        session.run(update)
+        assert session.run(total) == 10
+        with pytest.raises(tf.errors.OutOfRangeError):
+            session.run(update)

@@ -250,7 +250,7 @@ impl Windows {
 
     async fn flush(&mut self, key: i64) -> Result<()> {
         let elements = Arc::new(self.groups.remove(&key).unwrap_or_default());
-        let group = MemoryDataset { elements, signature: self.signature.clone() };
+        let group = MemoryDataset { kind: "Window", elements, signature: self.signature.clone() };
         let args = vec![Tensor::scalar(key), into_tensor(Arc::new(group))];
         let reduced = self.reduce.dataset(args).await?;
         self.current = Some(self.scope.iterate(&*reduced)?);

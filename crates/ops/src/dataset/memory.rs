@@ -10,13 +10,14 @@ use super::scope::Scope;
 /// A dataset of elements in memory.
 #[derive(Debug)]
 pub(super) struct MemoryDataset {
+    pub(super) kind: &'static str,
     pub(super) elements: Arc<Vec<Element>>,
     pub(super) signature: Signature,
 }
 
 impl Dataset for MemoryDataset {
     fn kind(&self) -> &str {
-        "Window"
+        self.kind
     }
 
     fn signature(&self) -> &Signature {

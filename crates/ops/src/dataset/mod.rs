@@ -13,12 +13,15 @@ mod dataset;
 mod directed_interleave;
 mod files;
 mod filter;
+mod generator;
 mod group;
 mod guard;
 mod interleave;
 mod iterator;
+mod list;
 mod map;
 mod map_and_batch;
+mod matching_files;
 mod memory;
 mod optional;
 mod padded_batch;
@@ -40,6 +43,7 @@ mod task;
 mod tensor;
 mod unbatch;
 mod unique;
+mod variant;
 mod window;
 mod wire;
 
@@ -53,6 +57,7 @@ pub(super) const OPS: &[&[Op]] = &[
     directed_interleave::OPS,
     files::OPS,
     filter::OPS,
+    generator::OPS,
     group::OPS,
     guard::OPS,
     interleave::OPS,
@@ -61,8 +66,10 @@ pub(super) const OPS: &[&[Op]] = &[
     iterator::NEXT_OPS,
     iterator::ONE_SHOT_OPS,
     iterator::STATE_OPS,
+    list::OPS,
     map::OPS,
     map_and_batch::OPS,
+    matching_files::OPS,
     optional::OPS,
     padded_batch::OPS,
     pass_through::OPS,
@@ -80,5 +87,6 @@ pub(super) const OPS: &[&[Op]] = &[
     tensor::OPS,
     unbatch::OPS,
     unique::OPS,
+    variant::OPS,
     window::OPS,
 ];

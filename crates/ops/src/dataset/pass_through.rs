@@ -12,6 +12,80 @@ use super::scope::Scope;
 
 pub(super) const OPS: &[Op] = &[
     Op {
+        name: "AssertNextDataset",
+        inputs: &["input_dataset: variant", "transformations: string"],
+        outputs: &["handle: variant"],
+        attrs: &["output_types: list(type) >= 1", "output_shapes: list(shape) >= 1"],
+        kernels: &[dataset::<PassThrough>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "AssertPrevDataset",
+        inputs: &["input_dataset: variant", "transformations: string"],
+        outputs: &["handle: variant"],
+        attrs: &["output_types: list(type) >= 1", "output_shapes: list(shape) >= 1"],
+        kernels: &[dataset::<PassThrough>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "BytesProducedStatsDataset",
+        inputs: &["input_dataset: variant", "tag: string"],
+        outputs: &["handle: variant"],
+        attrs: &["output_types: list(type) >= 1", "output_shapes: list(shape) >= 1"],
+        kernels: &[dataset::<PassThrough>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "ChooseFastestDataset",
+        inputs: &["input_datasets: N * variant"],
+        outputs: &["handle: variant"],
+        attrs: &[
+            "N: int >= 2",
+            "num_experiments: int",
+            "output_types: list(type) >= 1",
+            "output_shapes: list(shape) >= 1",
+        ],
+        kernels: &[dataset::<PassThrough>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "ExperimentalAssertNextDataset",
+        inputs: &["input_dataset: variant", "transformations: string"],
+        outputs: &["handle: variant"],
+        attrs: &["output_types: list(type) >= 1", "output_shapes: list(shape) >= 1"],
+        kernels: &[dataset::<PassThrough>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "ExperimentalBytesProducedStatsDataset",
+        inputs: &["input_dataset: variant", "tag: string"],
+        outputs: &["handle: variant"],
+        attrs: &["output_types: list(type) >= 1", "output_shapes: list(shape) >= 1"],
+        kernels: &[dataset::<PassThrough>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "ExperimentalChooseFastestDataset",
+        inputs: &["input_datasets: N * variant"],
+        outputs: &["handle: variant"],
+        attrs: &[
+            "N: int >= 2",
+            "num_experiments: int",
+            "output_types: list(type) >= 1",
+            "output_shapes: list(shape) >= 1",
+        ],
+        kernels: &[dataset::<PassThrough>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "ExperimentalLatencyStatsDataset",
+        inputs: &["input_dataset: variant", "tag: string"],
+        outputs: &["handle: variant"],
+        attrs: &["output_types: list(type) >= 1", "output_shapes: list(shape) >= 1"],
+        kernels: &[dataset::<PassThrough>()],
+        ..Op::DEFAULT
+    },
+    Op {
         name: "ExperimentalMaxIntraOpParallelismDataset",
         inputs: &["input_dataset: variant", "max_intra_op_parallelism: int64"],
         outputs: &["handle: variant"],
@@ -44,6 +118,14 @@ pub(super) const OPS: &[Op] = &[
             "output_types: list(type) >= 1",
             "output_shapes: list(shape) >= 1",
         ],
+        kernels: &[dataset::<PassThrough>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "LatencyStatsDataset",
+        inputs: &["input_dataset: variant", "tag: string"],
+        outputs: &["handle: variant"],
+        attrs: &["output_types: list(type) >= 1", "output_shapes: list(shape) >= 1"],
         kernels: &[dataset::<PassThrough>()],
         ..Op::DEFAULT
     },

@@ -45,6 +45,13 @@ pub(super) const OPS: &[Op] = &[
         ..Op::DEFAULT
     },
     Op {
+        name: "DummyIterationCounter",
+        outputs: &["handle: resource"],
+        stateful: true,
+        kernels: &[cpu::<Dummy>()],
+        ..Op::DEFAULT
+    },
+    Op {
         name: "DummySeedGenerator",
         outputs: &["handle: resource"],
         stateful: true,

@@ -15,6 +15,7 @@ use tensorfleet_tensor::{Result, internal};
 pub(crate) struct Task<T> {
     result: oneshot::Receiver<T>,
     running: AbortHandle,
+    ends_with_drop: bool,
 }
 
 impl<T> fmt::Debug for Task<T> {
@@ -36,7 +37,14 @@ pub(super) fn spawn<T: Send + 'static>(
             sender.send(value).ok();
         }
     }));
-    Task { result, running }
+    Task { result, running, ends_with_drop: true }
+}
+
+impl<T> Task<T> {
+    /// Lets the future run to its end without anybody waiting for it.
+    pub(crate) fn detach(mut self) {
+        self.ends_with_drop = false;
+    }
 }
 
 impl<T> Future for Task<T> {
@@ -51,7 +59,9 @@ impl<T> Future for Task<T> {
 
 impl<T> Drop for Task<T> {
     fn drop(&mut self) {
-        self.running.abort();
+        if self.ends_with_drop {
+            self.running.abort();
+        }
     }
 }
 

@@ -162,7 +162,7 @@ impl Windowed {
                     shapes: vec![self.signature.shapes.get(component).cloned().unwrap_or_default()],
                 };
                 let elements = Arc::new(own?);
-                Ok(into_tensor(Arc::new(MemoryDataset { elements, signature })))
+                Ok(into_tensor(Arc::new(MemoryDataset { kind: "Window", elements, signature })))
             })
             .collect()
     }

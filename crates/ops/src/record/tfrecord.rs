@@ -24,9 +24,14 @@ impl RecordReader {
         RecordReader { stream }
     }
 
+    /// Where the next record starts, in decompressed bytes.
+    pub(crate) fn offset(&self) -> u64 {
+        self.stream.position()
+    }
+
     /// Goes to where a record starts, which must lie ahead. False: the file ends before.
     pub(crate) fn seek(&mut self, offset: u64) -> Result<bool> {
-        let count = offset.saturating_sub(self.stream.position());
+        let count = offset.saturating_sub(self.offset());
         Ok(self.stream.skip(count)? == count)
     }
 

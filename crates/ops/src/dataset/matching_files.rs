@@ -1,0 +1,113 @@
+//! `MatchingFilesDataset`: the names of files that match patterns.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tensorfleet_checkpoint::{FileSystem, LocalFileSystem};
+use tensorfleet_framework::{Attrs, Op};
+use tensorfleet_tensor::{DType, PartialShape, Result, Tensor, invalid_argument, not_found};
+
+use super::dataset::{
+    Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature, dataset,
+};
+use super::scope::Scope;
+
+pub(super) const OPS: &[Op] = &[
+    Op {
+        name: "ExperimentalMatchingFilesDataset",
+        inputs: &["patterns: string"],
+        outputs: &["handle: variant"],
+        stateful: true,
+        kernels: &[dataset::<MatchingFiles>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "MatchingFilesDataset",
+        inputs: &["patterns: string"],
+        outputs: &["handle: variant"],
+        stateful: true,
+        kernels: &[dataset::<MatchingFiles>()],
+        ..Op::DEFAULT
+    },
+];
+
+#[derive(Debug)]
+struct MatchingFiles;
+
+impl MakeDataset for MatchingFiles {
+    fn new(_: &Attrs<'_>) -> Result<MatchingFiles> {
+        Ok(MatchingFiles)
+    }
+
+    fn signature(_: &Attrs<'_>) -> Result<Signature> {
+        Ok(Signature { types: vec![DType::String], shapes: vec![PartialShape::scalar()] })
+    }
+
+    fn make(&self, inputs: &Inputs<'_, '_>, signature: Signature) -> Result<DatasetRef> {
+        let patterns = inputs.tensor(0)?;
+        if patterns.rank() > 1 {
+            return Err(invalid_argument!("`patterns` must be a scalar or a vector."));
+        }
+        let patterns = patterns.strings()?.into();
+        Ok(Arc::new(MatchingDataset { patterns, signature }))
+    }
+}
+
+#[derive(Debug)]
+struct MatchingDataset {
+    patterns: Arc<[Bytes]>,
+    signature: Signature,
+}
+
+impl Dataset for MatchingDataset {
+    fn kind(&self) -> &str {
+        "MatchingFiles"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn iterate(&self, _: &Scope) -> Result<Box<dyn Elements>> {
+        Ok(Box::new(Matches {
+            patterns: Arc::clone(&self.patterns),
+            next: 0,
+            found: Vec::new().into_iter(),
+            any: false,
+        }))
+    }
+}
+
+struct Matches {
+    patterns: Arc<[Bytes]>,
+    next: usize,
+    /// What is left of the files that match the last pattern.
+    found: std::vec::IntoIter<String>,
+    any: bool,
+}
+
+impl Matches {
+    fn read(&mut self) -> Result<Option<Element>> {
+        loop {
+            if let Some(name) = self.found.next() {
+                self.any = true;
+                return Ok(Some(vec![Tensor::string(name.into_bytes())]));
+            }
+            let Some(pattern) = self.patterns.get(self.next) else {
+                if self.any {
+                    return Ok(None);
+                }
+                self.any = true;
+                return Err(not_found!("Don't find any matched files"));
+            };
+            self.next += 1;
+            self.found = LocalFileSystem.glob(&String::from_utf8_lossy(pattern))?.into_iter();
+        }
+    }
+}
+
+impl Elements for Matches {
+    fn next(&mut self) -> Pending<'_, Option<Element>> {
+        Box::pin(async move { self.read() })
+    }
+}
