@@ -148,7 +148,8 @@ def _defaults(case):
 
 def as_array(value):
     """Returns an input as an array; Python strings become bytes."""
-    array = np.asarray(value)
+    # NumPy's own type for strings drops zeros at their ends.
+    array = np.asarray(value, dtype=object if isinstance(value, bytes) else None)
     if array.dtype.kind in "SU":
         encoded = np.empty(array.shape, dtype=object)
         for index, text in np.ndenumerate(array):

@@ -6,7 +6,7 @@ pub(crate) mod join;
 pub(crate) mod named;
 mod queue;
 mod queue_make;
-mod queue_ops;
+pub(crate) mod queue_ops;
 mod stack;
 mod tensor_array;
 mod tensor_array_ops;

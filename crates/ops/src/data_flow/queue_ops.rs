@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tensorfleet_framework::{
-    AsyncContext, AsyncKernel, Attrs, Kernel, KernelContext, Op, Outcome, Started, Value, Values,
-    cpu, cpu_async,
+    AsyncContext, AsyncKernel, Attrs, BoxFuture, Kernel, KernelContext, Op, Outcome, Started,
+    StepContext, Value, Values, cpu, cpu_async,
 };
 use tensorfleet_tensor::{DType, PartialShape, Result, Shape, Tensor, invalid_argument};
 
@@ -159,6 +159,18 @@ fn start<T: Unclaimed + Send + 'static>(
         Some(answer) => Ok(Started::Done(finish(answer)?)),
         None => Ok(Started::Waiting(Box::pin(async move { finish(waiter.await?) }))),
     }
+}
+
+/// A source of the elements of a queue, for ops that take their work from one.
+pub(crate) fn dequeue_one(
+    step: &StepContext,
+    queue: &Value,
+) -> Result<Box<dyn Fn() -> BoxFuture<Result<Tuple>> + Send + Sync>> {
+    let queue: Arc<Queue> = resource_of(step, queue)?;
+    Ok(Box::new(move || {
+        let waiter = queue.dequeue(Want::Exactly(1));
+        Box::pin(async move { Ok(waiter.await?.into_iter().next().unwrap_or_default()) })
+    }))
 }
 
 fn nothing() -> Outcome {

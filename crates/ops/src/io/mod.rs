@@ -2,6 +2,10 @@
 
 mod file;
 mod filename;
+mod reader;
+mod reader_make;
+mod reader_ops;
+mod reader_source;
 mod restore;
 mod save;
 
@@ -12,7 +16,8 @@ use tensorfleet_checkpoint::{FileSystem, LocalFileSystem};
 use tensorfleet_framework::Op;
 use tensorfleet_tensor::{Result, Tensor, invalid_argument};
 
-pub(super) const OPS: &[&[Op]] = &[file::OPS, filename::OPS, restore::OPS, save::OPS];
+pub(super) const OPS: &[&[Op]] =
+    &[file::OPS, filename::OPS, reader_make::OPS, reader_ops::OPS, restore::OPS, save::OPS];
 
 /// Where the files of a path are.
 fn files() -> Arc<dyn FileSystem> {

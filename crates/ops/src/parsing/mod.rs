@@ -1,5 +1,17 @@
 //! Decoding of records.
 
+mod column;
+mod compressed;
+mod csv;
+mod example;
+mod example_ops;
+mod feature;
+pub(crate) mod fields;
+mod raw;
+mod tensor;
+pub(crate) mod wire;
+
 use tensorfleet_framework::Op;
 
-pub(super) const OPS: &[&[Op]] = &[];
+pub(super) const OPS: &[&[Op]] =
+    &[compressed::OPS, csv::OPS, example_ops::OPS, raw::OPS, tensor::OPS];

@@ -1,0 +1,141 @@
+//! The fields of an encoded protocol message, read in place: nothing is copied or allocated.
+
+/// What a field holds, as far as the encoding tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Field<'a> {
+    Varint(u64),
+    Fixed64([u8; 8]),
+    Fixed32([u8; 4]),
+    Bytes(&'a [u8]),
+}
+
+/// The encoding is broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Malformed;
+
+/// Walks over the fields of a message.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fields<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Fields<'a> {
+    pub(crate) fn new(message: &'a [u8]) -> Fields<'a> {
+        Fields { rest: message }
+    }
+
+    /// The next field with its number; `None` at the end.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<Option<(u32, Field<'a>)>, Malformed> {
+        if self.rest.is_empty() {
+            return Ok(None);
+        }
+        let tag = u32::try_from(varint(&mut self.rest)?).map_err(|_| Malformed)?;
+        let number = tag >> 3;
+        if number == 0 {
+            return Err(Malformed);
+        }
+        let field = match tag & 7 {
+            0 => Field::Varint(varint(&mut self.rest)?),
+            1 => Field::Fixed64(self.array()?),
+            2 => Field::Bytes(bytes(&mut self.rest)?),
+            3 => {
+                self.skip_group(number, 0)?;
+                return self.next();
+            }
+            5 => Field::Fixed32(self.array()?),
+            _ => return Err(Malformed),
+        };
+        Ok(Some((number, field)))
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+        let (head, rest) = self.rest.split_first_chunk().ok_or(Malformed)?;
+        self.rest = rest;
+        Ok(*head)
+    }
+
+    /// Groups are an old form of nested message; nobody here has a use for them.
+    fn skip_group(&mut self, number: u32, depth: usize) -> Result<(), Malformed> {
+        const DEEPEST: usize = 100;
+        if depth > DEEPEST {
+            return Err(Malformed);
+        }
+        loop {
+            let tag = varint(&mut self.rest)?;
+            match tag & 7 {
+                0 => drop(varint(&mut self.rest)?),
+                1 => drop(self.array::<8>()?),
+                2 => drop(bytes(&mut self.rest)?),
+                3 => self.skip_group((tag >> 3) as u32, depth + 1)?,
+                4 if tag >> 3 == u64::from(number) => return Ok(()),
+                5 => drop(self.array::<4>()?),
+                _ => return Err(Malformed),
+            }
+        }
+    }
+}
+
+/// Takes a number of variable length.
+#[inline]
+pub(crate) fn varint(rest: &mut &[u8]) -> Result<u64, Malformed> {
+    if let [byte @ 0..0x80, tail @ ..] = *rest {
+        *rest = tail;
+        return Ok(u64::from(*byte));
+    }
+    let mut value = 0;
+    for (i, &byte) in rest.iter().enumerate().take(10) {
+        value |= u64::from(byte & 0x7f) << (7 * i);
+        if byte < 0x80 {
+            *rest = &rest[i + 1..];
+            return Ok(value);
+        }
+    }
+    Err(Malformed)
+}
+
+/// Takes bytes with their length in front.
+#[inline]
+pub(crate) fn bytes<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], Malformed> {
+    let len = usize::try_from(varint(rest)?).map_err(|_| Malformed)?;
+    let (head, tail) = rest.split_at_checked(len).ok_or(Malformed)?;
+    *rest = tail;
+    Ok(head)
+}
+
+/// Appends a number of variable length.
+pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_read_in_place() {
+        let message = b"\x08\x96\x01\x12\x02hi\x1d\x00\x00\x80\x3f\x23\x08\x01\x24\x30\x07";
+        let mut fields = Fields::new(message);
+        assert_eq!(fields.next(), Ok(Some((1, Field::Varint(150)))));
+        assert_eq!(fields.next(), Ok(Some((2, Field::Bytes(b"hi")))));
+        assert_eq!(fields.next(), Ok(Some((3, Field::Fixed32(1f32.to_le_bytes())))));
+        assert_eq!(fields.next(), Ok(Some((6, Field::Varint(7)))));
+        assert_eq!(fields.next(), Ok(None));
+        for broken in [&b"\x08"[..], b"\x12\x05hi", b"\x00\x01", b"\x0f", b"\x23\x08"] {
+            assert_eq!(Fields::new(broken).next(), Err(Malformed), "{broken:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_survive() {
+        for value in [0, 1, 127, 128, u64::from(u32::MAX), u64::MAX] {
+            let mut out = Vec::new();
+            put_varint(&mut out, value);
+            assert_eq!(varint(&mut &out[..]), Ok(value));
+        }
+    }
+}
