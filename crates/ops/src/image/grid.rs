@@ -1,0 +1,67 @@
+//! Where the pixels of a resized image lie in the original.
+
+use tensorfleet_framework::Attrs;
+use tensorfleet_tensor::{Result, invalid_argument};
+
+/// How pixels of two images of different sizes correspond.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Alignment {
+    pub(super) align_corners: bool,
+    pub(super) half_pixel_centers: bool,
+}
+
+impl Alignment {
+    pub(super) fn new(attrs: &Attrs<'_>) -> Result<Alignment> {
+        let alignment = Alignment {
+            align_corners: attrs.bool("align_corners")?,
+            half_pixel_centers: attrs.bool("half_pixel_centers")?,
+        };
+        if alignment.align_corners && alignment.half_pixel_centers {
+            return Err(invalid_argument!(
+                "If half_pixel_centers is True, align_corners must be False."
+            ));
+        }
+        Ok(alignment)
+    }
+
+    /// The step in the original for each pixel of the resized image.
+    pub(super) fn scale(self, original: usize, resized: usize) -> f32 {
+        if self.align_corners && resized > 1 {
+            (original - 1) as f32 / (resized - 1) as f32
+        } else {
+            original as f32 / resized as f32
+        }
+    }
+
+    /// The place in the original of a pixel of the resized image.
+    pub(super) fn place(self, pixel: usize, scale: f32) -> f32 {
+        if self.half_pixel_centers {
+            (pixel as f32 + 0.5) * scale - 0.5
+        } else {
+            pixel as f32 * scale
+        }
+    }
+}
+
+/// A place between two pixels.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Between {
+    pub(super) lower: usize,
+    pub(super) upper: usize,
+    /// How far it is from the lower one.
+    pub(super) part: f32,
+}
+
+impl Between {
+    /// The places of all pixels of a resized row or column.
+    pub(super) fn all(alignment: Alignment, original: usize, resized: usize) -> Vec<Between> {
+        let scale = alignment.scale(original, resized);
+        (0..resized).map(|pixel| Between::at(alignment.place(pixel, scale), original)).collect()
+    }
+
+    fn at(place: f32, len: usize) -> Between {
+        let floor = place.floor();
+        let upper = (place.ceil().max(0.0) as usize).min(len - 1);
+        Between { lower: (floor.max(0.0) as usize).min(upper), upper, part: place - floor }
+    }
+}

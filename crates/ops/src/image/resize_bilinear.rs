@@ -1,0 +1,152 @@
+//! `ResizeBilinear`: each pixel is a mean of the four around its place in the original.
+
+use half::{bf16, f16};
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_kernels::Parallel;
+use tensorfleet_kernels::parallel::rows_mut;
+use tensorfleet_tensor::{Result, Tensor, dispatch, internal, invalid_argument};
+
+use super::grid::{Alignment, Between};
+use super::pixels::{Gradient, Images, floats, resized};
+
+pub(super) const OPS: &[Op] = &[
+    Op {
+        name: "ResizeBilinear",
+        inputs: &["images: T", "size: int32"],
+        outputs: &["resized_images: float"],
+        attrs: &[
+            "T: {int8, uint8, int16, uint16, int32, int64, bfloat16, half, float, double, bfloat16}",
+            "align_corners: bool = false",
+            "half_pixel_centers: bool = false",
+        ],
+        kernels: &[cpu::<ResizeBilinear>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "ResizeBilinearGrad",
+        inputs: &["grads: float", "original_image: T"],
+        outputs: &["output: T"],
+        attrs: &[
+            "T: {float, bfloat16, half, double}",
+            "align_corners: bool = false",
+            "half_pixel_centers: bool = false",
+        ],
+        kernels: &[cpu::<ResizeBilinearGrad>()],
+        ..Op::DEFAULT
+    },
+];
+
+#[derive(Debug)]
+struct ResizeBilinear(Alignment);
+
+impl Kernel for ResizeBilinear {
+    fn new(attrs: &Attrs<'_>) -> Result<ResizeBilinear> {
+        Ok(ResizeBilinear(Alignment::new(attrs)?))
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let par = Parallel::new(ctx.parallelism());
+        let (from, to) = resized(ctx.input(0)?, ctx.input(1)?)?;
+        let pixels = floats(ctx.input(0)?)?;
+        let ys = Between::all(self.0, from.height, to.height);
+        let xs = Between::all(self.0, from.width, to.width);
+        let output = Tensor::build(to.shape()?, |out: &mut [f32]| {
+            let rows = rows_mut(out, to.batch * to.height);
+            par.for_each(rows, 1 + 4096 / to.row_len().max(1), |indices, rows| {
+                let rows = rows.data.chunks_exact_mut(to.row_len().max(1));
+                for (index, row) in indices.zip(rows) {
+                    let (image, y) = (index / to.height, ys[index % to.height]);
+                    let line = |y| &pixels[from.offset(image, y, 0)..][..from.row_len()];
+                    interpolate(line(y.lower), line(y.upper), y.part, &xs, from.channels, row);
+                }
+            });
+        })?;
+        ctx.set_output(0, output);
+        Ok(())
+    }
+}
+
+/// One row of the resized image, from the two rows around its place.
+fn interpolate(
+    top: &[f32],
+    bottom: &[f32],
+    part: f32,
+    xs: &[Between],
+    channels: usize,
+    out: &mut [f32],
+) {
+    for (out, x) in out.chunks_exact_mut(channels).zip(xs) {
+        let (left, right) = (x.lower * channels, x.upper * channels);
+        for (c, out) in out.iter_mut().enumerate() {
+            let upper = top[left + c] + (top[right + c] - top[left + c]) * x.part;
+            let lower = bottom[left + c] + (bottom[right + c] - bottom[left + c]) * x.part;
+            *out = upper + (lower - upper) * part;
+        }
+    }
+}
+
+#[derive(Debug)]
+struct ResizeBilinearGrad(Alignment);
+
+impl Kernel for ResizeBilinearGrad {
+    fn new(attrs: &Attrs<'_>) -> Result<ResizeBilinearGrad> {
+        Ok(ResizeBilinearGrad(Alignment::new(attrs)?))
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let (grads, original) = (ctx.input(0)?, ctx.input(1)?);
+        let (from, to) = gradient_sizes(grads, original)?;
+        let values = grads.values::<f32>()?;
+        let output = dispatch!(
+            original.dtype(),
+            [f32, f64, f16, bf16],
+            T => gradient::<T>(self.0, values, from, to)?,
+            else => return Err(internal!("a gradient of {} images", original.dtype()))
+        );
+        ctx.set_output(0, output);
+        Ok(())
+    }
+}
+
+/// The sizes of the resized and of the original images, checked as all gradients do. Batch and
+/// channels are those of the gradient, whatever the original has.
+pub(super) fn gradient_sizes(grads: &Tensor, original: &Tensor) -> Result<(Images, Images)> {
+    let from = Images::of(grads, "input_grad")?;
+    let size = Images::of(original, "original_image")?;
+    if size.height == 0 || size.width == 0 {
+        return Err(invalid_argument!("original dimensions must be positive"));
+    }
+    if from.height == 0 || from.width == 0 {
+        return Err(invalid_argument!("resized dimensions must be positive"));
+    }
+    Ok((from, Images { height: size.height, width: size.width, ..from }))
+}
+
+fn gradient<T: Gradient>(
+    alignment: Alignment,
+    grads: &[f32],
+    from: Images,
+    to: Images,
+) -> Result<Tensor> {
+    let ys = Between::all(alignment, to.height, from.height);
+    let xs = Between::all(alignment, to.width, from.width);
+    Tensor::build(to.shape()?, |out: &mut [T]| {
+        out.fill(T::default());
+        let mut pixels = grads.chunks_exact(from.channels.max(1));
+        for image in 0..from.batch {
+            for y in &ys {
+                for x in &xs {
+                    let Some(pixel) = pixels.next() else { return };
+                    for (row, y_part) in [(y.lower, 1.0 - y.part), (y.upper, y.part)] {
+                        for (column, x_part) in [(x.lower, 1.0 - x.part), (x.upper, x.part)] {
+                            let place = &mut out[to.offset(image, row, column)..];
+                            for (out, grad) in place.iter_mut().zip(pixel) {
+                                *out += T::from_f32(grad * y_part * x_part);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    })
+}
