@@ -21,6 +21,7 @@ mod random;
 mod record;
 mod shapes;
 mod sparse;
+mod spectral;
 mod state;
 mod string;
 mod summary;
@@ -47,6 +48,7 @@ const FAMILIES: &[&[&[Op]]] = &[
     parsing::OPS,
     random::OPS,
     sparse::OPS,
+    spectral::OPS,
     state::OPS,
     string::OPS,
     summary::OPS,

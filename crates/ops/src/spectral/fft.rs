@@ -1,0 +1,122 @@
+//! `FFT`, `FFT2D`, `FFT3D` and their inverses.
+
+use num_complex::Complex;
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, Op, Value, cpu};
+use tensorfleet_kernels::Parallel;
+use tensorfleet_tensor::{DType, Element, Result, Tensor, invalid_argument};
+
+use super::axes::{Direction, transform};
+use super::plan::Real;
+
+const KERNELS: &[KernelDef] = &[cpu::<Fft>()];
+
+const fn complex(name: &'static str) -> Op {
+    Op {
+        name,
+        inputs: &["input: Tcomplex"],
+        outputs: &["output: Tcomplex"],
+        attrs: &["Tcomplex: {complex64, complex128} = DT_COMPLEX64"],
+        kernels: KERNELS,
+        ..Op::DEFAULT
+    }
+}
+
+/// The names of graphs made before there was double precision.
+const fn old(name: &'static str) -> Op {
+    Op {
+        name,
+        inputs: &["input: complex64"],
+        outputs: &["output: complex64"],
+        kernels: KERNELS,
+        ..Op::DEFAULT
+    }
+}
+
+pub(super) const OPS: &[Op] = &[
+    old("BatchFFT"),
+    old("BatchFFT2D"),
+    old("BatchFFT3D"),
+    old("BatchIFFT"),
+    old("BatchIFFT2D"),
+    old("BatchIFFT3D"),
+    complex("FFT"),
+    complex("FFT2D"),
+    complex("FFT3D"),
+    complex("IFFT"),
+    complex("IFFT2D"),
+    complex("IFFT3D"),
+];
+
+/// The number of axes that an op transforms.
+pub(super) fn rank_of(op: &str) -> usize {
+    match op.strip_suffix('D').and_then(|name| name.chars().last()) {
+        Some('2') => 2,
+        Some('3') => 3,
+        _ => 1,
+    }
+}
+
+pub(super) fn check_rank(input: &Tensor, rank: usize) -> Result<()> {
+    if input.rank() < rank {
+        return Err(invalid_argument!(
+            "Input must have rank of at least {rank} but got: {}",
+            input.shape()
+        ));
+    }
+    Ok(())
+}
+
+/// About how long transforms take, in nanoseconds.
+pub(super) fn cost(inputs: &[Value]) -> u64 {
+    let Some(Value::Tensor(input)) = inputs.first() else { return 0 };
+    let elements = input.num_elements() as u64;
+    elements * u64::from(elements.max(1).ilog2() + 1) * 2
+}
+
+#[derive(Debug)]
+struct Fft {
+    rank: usize,
+    direction: Direction,
+}
+
+impl Kernel for Fft {
+    fn new(attrs: &Attrs<'_>) -> Result<Fft> {
+        let inverse = attrs.op().contains("IFFT");
+        Ok(Fft {
+            rank: rank_of(attrs.op()),
+            direction: if inverse { Direction::Inverse } else { Direction::Forward },
+        })
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let par = Parallel::new(ctx.parallelism());
+        let mut values = ctx.take_input(0)?;
+        check_rank(&values, self.rank)?;
+        match values.dtype() {
+            DType::Complex64 => self.run::<f32>(par, &mut values)?,
+            _ => self.run::<f64>(par, &mut values)?,
+        }
+        ctx.set_output(0, values);
+        Ok(())
+    }
+
+    fn cost(&self, inputs: &[Value]) -> u64 {
+        cost(inputs)
+    }
+}
+
+impl Fft {
+    fn run<R: Real>(&self, par: Parallel, tensor: &mut Tensor) -> Result<()>
+    where
+        Complex<R>: Element,
+    {
+        let dims = tensor.dims().to_vec();
+        let values = tensor.values_mut::<Complex<R>>()?;
+        let mut stride = 1;
+        for &len in dims.iter().rev().take(self.rank) {
+            transform(par, values, len, stride, self.direction);
+            stride *= len;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,229 @@
+//! `RFFT`, `IRFFT` and those of more axes: transforms of real numbers, of which half tells all.
+
+use num_complex::Complex;
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, Op, Value, cpu};
+use tensorfleet_kernels::Parallel;
+use tensorfleet_tensor::{DType, Element, Result, Shape, Tensor, invalid_argument};
+
+use super::axes::{Direction, copy_corner, transform};
+use super::fft::{check_rank, cost, rank_of};
+use super::plan::{Plan, Real};
+
+const ATTRS: &[&str] =
+    &["Treal: {float, double} = DT_FLOAT", "Tcomplex: {complex64, complex128} = DT_COMPLEX64"];
+const FORWARD: &[KernelDef] = &[cpu::<RealFft>()];
+const INVERSE: &[KernelDef] = &[cpu::<InverseRealFft>()];
+
+const fn forward(name: &'static str) -> Op {
+    Op {
+        name,
+        inputs: &["input: Treal", "fft_length: int32"],
+        outputs: &["output: Tcomplex"],
+        attrs: ATTRS,
+        kernels: FORWARD,
+        ..Op::DEFAULT
+    }
+}
+
+const fn inverse(name: &'static str) -> Op {
+    Op {
+        name,
+        inputs: &["input: Tcomplex", "fft_length: int32"],
+        outputs: &["output: Treal"],
+        attrs: ATTRS,
+        kernels: INVERSE,
+        ..Op::DEFAULT
+    }
+}
+
+pub(super) const OPS: &[Op] = &[
+    inverse("IRFFT"),
+    inverse("IRFFT2D"),
+    inverse("IRFFT3D"),
+    forward("RFFT"),
+    forward("RFFT2D"),
+    forward("RFFT3D"),
+];
+
+/// The lengths of the transform along the last axes, of which the input must have enough.
+fn lengths(input: &Tensor, lengths: &Tensor, rank: usize, inverse: bool) -> Result<Vec<usize>> {
+    check_rank(input, rank)?;
+    if lengths.dims() != [rank] {
+        return Err(invalid_argument!("fft_length must have shape [{rank}]"));
+    }
+    let dims = &input.dims()[input.rank() - rank..];
+    let mut result = Vec::with_capacity(rank);
+    for (i, (&length, &have)) in lengths.values::<i32>()?.iter().zip(dims).enumerate() {
+        let length = usize::try_from(length)
+            .ok()
+            .filter(|&length| length > 0)
+            .ok_or_else(|| invalid_argument!("fft_length[{i}] must be positive, got: {length}"))?;
+        let needed = if inverse && i + 1 == rank { length / 2 + 1 } else { length };
+        if input.num_elements() > 0 && have < needed {
+            return Err(invalid_argument!(
+                "Input dimension {i} must have length of at least {needed} but got: {have}"
+            ));
+        }
+        result.push(length);
+    }
+    Ok(result)
+}
+
+/// The dimensions of the input with other lengths at the end.
+fn with_lengths(input: &Tensor, lengths: &[usize]) -> Result<Shape> {
+    Shape::new(&[&input.dims()[..input.rank() - lengths.len()], lengths].concat())
+}
+
+fn halved(lengths: &[usize]) -> Vec<usize> {
+    let mut halved = lengths.to_vec();
+    if let Some(last) = halved.last_mut() {
+        *last = *last / 2 + 1;
+    }
+    halved
+}
+
+#[derive(Debug)]
+struct RealFft {
+    rank: usize,
+}
+
+impl Kernel for RealFft {
+    fn new(attrs: &Attrs<'_>) -> Result<RealFft> {
+        let (real, complex) = (attrs.dtype("Treal")?, attrs.dtype("Tcomplex")?);
+        check_types("forward", real, complex, real, complex)?;
+        Ok(RealFft { rank: rank_of(attrs.op()) })
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let par = Parallel::new(ctx.parallelism());
+        let input = ctx.input(0)?;
+        let lengths = lengths(input, ctx.input(1)?, self.rank, false)?;
+        let output = match input.dtype() {
+            DType::Float => analyze::<f32>(par, input, &lengths)?,
+            _ => analyze::<f64>(par, input, &lengths)?,
+        };
+        ctx.set_output(0, output);
+        Ok(())
+    }
+
+    fn cost(&self, inputs: &[Value]) -> u64 {
+        cost(inputs)
+    }
+}
+
+fn check_types(what: &str, real: DType, complex: DType, from: DType, to: DType) -> Result<()> {
+    if (real == DType::Float) != (complex == DType::Complex64) {
+        return Err(invalid_argument!(
+            "Wrong types for {what} real FFT: in={} out={}",
+            from as u8,
+            to as u8
+        ));
+    }
+    Ok(())
+}
+
+fn analyze<R: Real>(par: Parallel, input: &Tensor, lengths: &[usize]) -> Result<Tensor>
+where
+    Complex<R>: Element,
+{
+    let halves = halved(lengths);
+    let mut output = Tensor::zeros(Complex::<R>::DTYPE, with_lengths(input, &halves)?)?;
+    if input.num_elements() == 0 {
+        return Ok(output);
+    }
+    // All of the spectrum along the last axis is computed, and half of it kept.
+    let full_shape = with_lengths(input, lengths)?;
+    let outer = input.rank() - lengths.len();
+    let zero = Complex::new(R::zero(), R::zero());
+    let mut full = vec![zero; full_shape.num_elements()];
+    let count: usize = input.dims()[..outer].iter().product();
+    let from_dims = [&[count], &input.dims()[outer..]].concat();
+    let full_dims = [&[count], lengths].concat();
+    copy_corner((input.values::<R>()?, &from_dims), (&mut full, &full_dims), &|value| {
+        Complex::new(value, R::zero())
+    });
+    let last = lengths[lengths.len() - 1];
+    transform(par, &mut full, last, 1, Direction::Forward);
+    let half_dims = [&[count], &halves[..]].concat();
+    let values = output.values_mut::<Complex<R>>()?;
+    copy_corner((&full, &full_dims), (values, &half_dims), &|value| value);
+    transform_outer(par, values, &halves, Direction::Forward);
+    Ok(output)
+}
+
+/// Transforms along all of the last axes but the very last.
+fn transform_outer<R: Real>(
+    par: Parallel,
+    values: &mut [Complex<R>],
+    lengths: &[usize],
+    direction: Direction,
+) {
+    let mut stride = lengths[lengths.len() - 1];
+    for &len in lengths.iter().rev().skip(1) {
+        transform(par, values, len, stride, direction);
+        stride *= len;
+    }
+}
+
+#[derive(Debug)]
+struct InverseRealFft {
+    rank: usize,
+}
+
+impl Kernel for InverseRealFft {
+    fn new(attrs: &Attrs<'_>) -> Result<InverseRealFft> {
+        let (real, complex) = (attrs.dtype("Treal")?, attrs.dtype("Tcomplex")?);
+        check_types("backward", real, complex, complex, real)?;
+        Ok(InverseRealFft { rank: rank_of(attrs.op()) })
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let par = Parallel::new(ctx.parallelism());
+        let input = ctx.input(0)?;
+        let lengths = lengths(input, ctx.input(1)?, self.rank, true)?;
+        let output = match input.dtype() {
+            DType::Complex64 => synthesize::<f32>(par, input, &lengths)?,
+            _ => synthesize::<f64>(par, input, &lengths)?,
+        };
+        ctx.set_output(0, output);
+        Ok(())
+    }
+
+    fn cost(&self, inputs: &[Value]) -> u64 {
+        cost(inputs)
+    }
+}
+
+fn synthesize<R: Real>(par: Parallel, input: &Tensor, lengths: &[usize]) -> Result<Tensor>
+where
+    Complex<R>: Element,
+{
+    let shape = with_lengths(input, lengths)?;
+    if input.num_elements() == 0 {
+        return Tensor::zeros(R::DTYPE, shape);
+    }
+    let halves = halved(lengths);
+    let outer = input.rank() - lengths.len();
+    let count: usize = input.dims()[..outer].iter().product();
+    let zero = Complex::new(R::zero(), R::zero());
+    let mut half = vec![zero; with_lengths(input, &halves)?.num_elements()];
+    let from_dims = [&[count], &input.dims()[outer..]].concat();
+    let half_dims = [&[count], &halves[..]].concat();
+    let values = input.values::<Complex<R>>()?;
+    copy_corner((values, &from_dims), (&mut half, &half_dims), &|value| value);
+    transform_outer(par, &mut half, &halves, Direction::Inverse);
+    let (last, last_half) = (lengths[lengths.len() - 1], halves[halves.len() - 1]);
+    let plan = Plan::new(last);
+    Tensor::build(shape, |out: &mut [R]| {
+        let mut row = vec![zero; last];
+        for (out, half) in out.chunks_exact_mut(last).zip(half.chunks_exact(last_half)) {
+            row[..last_half].copy_from_slice(half);
+            // The other half mirrors the first.
+            for k in last_half..last {
+                row[k] = half[last - k].conj();
+            }
+            plan.inverse(&mut row);
+            out.iter_mut().zip(&row).for_each(|(out, value)| *out = value.re);
+        }
+    })
+}
