@@ -190,7 +190,7 @@ MORE = {
     "rebatch_empty": lambda: Dataset.range(7).batch(4).rebatch([2, 0, 1]),
     "random": lambda: Dataset.random(seed=1).take(6).repeat(2),
     "random_again": lambda: Dataset.random(seed=1, rerandomize_each_iteration=True).take(3).repeat(3),
-    "sparse": lambda: Dataset.from_tensor_slices(
+    "sparse": lambda: v1.data.Dataset.from_sparse_tensor_slices(
         tf.sparse.SparseTensor([[0, 0], [1, 2], [1, 3]], [1, 2, 3], [4, 5])
     ),
     "map_and_batch": lambda: Dataset.range(7).apply(

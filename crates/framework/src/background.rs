@@ -38,6 +38,12 @@ impl Background {
         }
     }
 
+    /// The same surroundings for work that starts anew.
+    #[must_use]
+    pub fn fork(&self) -> Background {
+        Background { functions: self.functions.fork(), ..self.clone() }
+    }
+
     /// The functions that the work may call.
     pub fn functions(&self) -> &Arc<dyn FunctionRunner> {
         &self.functions

@@ -11,6 +11,7 @@ mod entry;
 mod merge;
 mod reader;
 mod strings;
+mod variants;
 mod writer;
 
 pub use merge::{MergeOptions, merge};

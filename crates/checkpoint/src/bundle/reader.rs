@@ -12,8 +12,8 @@ use tensorfleet_tensor::{
 };
 
 use super::entry::Entry;
-use super::strings;
 use super::{HEADER_KEY, VERSION, data_path, index_path};
+use super::{strings, variants};
 use crate::coding::unmask;
 use crate::fs::{FileSystem, ReadFile};
 use crate::gather::Sliced;
@@ -144,6 +144,7 @@ impl Reader {
         }
         let (tensor, crc) = match entry.dtype {
             DType::String => self.read_strings(entry, &*file)?,
+            DType::Variant => self.read_variants(entry, &*file)?,
             dtype if dtype.is_plain() => read_plain(entry, &*file)?,
             dtype => {
                 return Err(unimplemented_error!("Restoring data type {dtype} not yet supported"));
@@ -168,6 +169,13 @@ impl Reader {
         let (strings, crc) = strings::decode(&Bytes::from(stored), entry.shape.num_elements())
             .context(|| data_path(&self.prefix, entry.shard, self.shards))?;
         Ok((Tensor::from_strings(entry.shape.clone(), strings)?, crc))
+    }
+
+    fn read_variants(&self, entry: &Entry, file: &dyn ReadFile) -> Result<(Tensor, u32)> {
+        let mut stored = vec![0; entry.len];
+        file.read_at(entry.offset, &mut stored)?;
+        variants::decode(&stored, &entry.shape)
+            .context(|| data_path(&self.prefix, entry.shard, self.shards))
     }
 
     fn shard(&self, shard: usize) -> Result<Arc<dyn ReadFile>> {

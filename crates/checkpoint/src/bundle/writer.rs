@@ -10,6 +10,7 @@ use tensorfleet_tensor::{
 };
 
 use super::strings::encode_lengths;
+use super::variants;
 use super::{HEADER_KEY, data_path, header, index_path};
 use crate::coding::mask;
 use crate::fs::{FileSystem, WriteFile, directory};
@@ -118,6 +119,11 @@ impl Writer {
         let offset = self.offset;
         let crc = match tensor.dtype() {
             DType::String => self.append_strings(tensor)?,
+            DType::Variant => {
+                let (stored, crc) = variants::encode(tensor)?;
+                self.append(&stored)?;
+                crc
+            }
             dtype if dtype.is_plain() => {
                 self.append(tensor.raw())?;
                 crc32c::crc32c(tensor.raw())

@@ -59,13 +59,6 @@ pub(super) const OPS: &[Op] = &[
         kernels: &[cpu::<Delete>()],
         ..Op::DEFAULT
     },
-    Op {
-        name: "DummyMemoryCache",
-        outputs: &["handle: resource"],
-        stateful: true,
-        kernels: &[cpu::<Anonymous>()],
-        ..Op::DEFAULT
-    },
 ];
 
 /// Elements that an iteration has made completely.
@@ -104,10 +97,13 @@ impl MakeDataset for Cache {
         let filename = String::from_utf8_lossy(inputs.string(1, "filename")?).into_owned();
         let place = if !filename.is_empty() {
             Place::File(filename)
-        } else if inputs.len() == 3 {
-            Place::Memory(inputs.context().resource::<MemoryCache>(2)?)
         } else {
-            Place::Memory(Arc::default())
+            // A handle that leads nowhere means a cache of the dataset's own.
+            let shared = match inputs.len() {
+                3 => inputs.context().resource::<MemoryCache>(2).ok(),
+                _ => None,
+            };
+            Place::Memory(shared.unwrap_or_default())
         };
         Ok(Arc::new(CacheDataset { input, place, signature }))
     }
@@ -278,9 +274,7 @@ impl Kernel for Anonymous {
         let cache = Arc::new(MemoryCache::default());
         let handle = anonymous_handle(&ctx.step().device, &name, cache);
         ctx.set_output(0, Tensor::resource(handle));
-        if ctx.num_outputs() == 2 {
-            ctx.set_output(1, deleter());
-        }
+        ctx.set_output(1, deleter());
         Ok(())
     }
 }

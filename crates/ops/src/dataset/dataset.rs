@@ -13,6 +13,7 @@ use tensorfleet_tensor::{
 };
 
 use super::scope::Scope;
+use super::task::Pace;
 
 /// One element of a dataset: a tensor for each component.
 pub(crate) type Element = Vec<Tensor>;
@@ -53,7 +54,9 @@ pub(crate) trait Elements: Send {
     /// Passes over up to `count` elements, and returns how many there were.
     fn skip(&mut self, count: u64) -> Pending<'_, u64> {
         Box::pin(async move {
+            let pace = Pace::default();
             for passed in 0..count {
+                pace.turn().await;
                 if self.next().await?.is_none() {
                     return Ok(passed);
                 }

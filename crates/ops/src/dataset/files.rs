@@ -95,6 +95,11 @@ fn filenames(inputs: &Inputs<'_, '_>) -> Result<Arc<[String]>> {
 
 fn buffer_size(inputs: &Inputs<'_, '_>, index: usize) -> Result<Option<usize>> {
     let size = inputs.scalar::<i64>(index, "buffer_size")?;
+    buffer_bytes(size)
+}
+
+/// How many bytes to read at once; absent for the usual number.
+fn buffer_bytes(size: i64) -> Result<Option<usize>> {
     let size = usize::try_from(size)
         .map_err(|_| invalid_argument!("`buffer_size` must be >= 0 (0 == no buffering)"))?;
     Ok((size > 0).then_some(size))
@@ -104,6 +109,9 @@ fn compression(inputs: &Inputs<'_, '_>, index: usize) -> Result<Compression> {
     Compression::parse(inputs.string(index, "compression_type")?)
         .ok_or_else(|| invalid_argument!("Unsupported compression_type."))
 }
+
+/// A buffer size that nobody chose.
+const UNSPECIFIED: i64 = -1;
 
 /// How the contents of a file are cut into elements.
 #[derive(Clone, Debug)]
@@ -194,7 +202,10 @@ impl MakeDataset for TfRecord {
         // An unknown compression counts as none here, unlike elsewhere.
         let compression =
             Compression::parse(inputs.string(1, "compression_type")?).unwrap_or(Compression::None);
-        let buffer = buffer_size(inputs, 2)?;
+        let buffer = match inputs.scalar::<i64>(2, "buffer_size")? {
+            UNSPECIFIED => None,
+            size => buffer_bytes(size)?,
+        };
         let offsets: Arc<[u64]> = if inputs.len() > 3 {
             inputs.tensor(3)?.to_i64_vec()?.into_iter().map(|at| at.max(0) as u64).collect()
         } else {

@@ -10,6 +10,7 @@ use super::dataset::{
     dataset,
 };
 use super::scope::Scope;
+use super::task::Pace;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -114,7 +115,9 @@ struct Tolerant {
 impl Elements for Tolerant {
     fn next(&mut self) -> Pending<'_, Option<Element>> {
         Box::pin(async move {
+            let pace = Pace::default();
             loop {
+                pace.turn().await;
                 match self.input.next().await {
                     Err(error) if error.code() != Code::Cancelled => {}
                     outcome => return outcome,

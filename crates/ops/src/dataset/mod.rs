@@ -11,6 +11,7 @@ mod consume;
 #[allow(clippy::module_inception, reason = "a dataset is the idea of the family")]
 mod dataset;
 mod directed_interleave;
+mod dummy;
 mod files;
 mod filter;
 mod generator;
@@ -41,6 +42,8 @@ mod sparse_slice;
 mod take_skip;
 mod task;
 mod tensor;
+#[cfg(test)]
+mod tests;
 mod unbatch;
 mod unique;
 mod variant;
@@ -55,6 +58,7 @@ pub(super) const OPS: &[&[Op]] = &[
     combine::OPS,
     consume::OPS,
     directed_interleave::OPS,
+    dummy::OPS,
     files::OPS,
     filter::OPS,
     generator::OPS,

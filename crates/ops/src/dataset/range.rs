@@ -148,7 +148,7 @@ mod tests {
     fn ranges_end_before_their_stop() {
         assert_eq!(all(0, 7, 3), [0, 3, 6]);
         assert_eq!(all(5, 1, -2), [5, 3]);
-        assert_eq!(all(5, 1, 2), []);
+        assert!(all(5, 1, 2).is_empty());
         assert_eq!(all(i64::MAX - 1, i64::MAX, 5), [i64::MAX - 1]);
         assert_eq!(all(i64::MIN + 1, i64::MIN, -5), [i64::MIN + 1]);
     }

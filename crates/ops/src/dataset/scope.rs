@@ -10,7 +10,7 @@ use tensorfleet_kernels::random::entropy;
 use tensorfleet_tensor::{Code, Error, Result, Tensor};
 
 use super::dataset::{Dataset, DatasetRef, Element, Elements, from_tensor};
-use super::task::{Task, spawn};
+use super::task::{Pace, Task, spawn};
 
 /// The surroundings of one iterator in a tree of iterators.
 #[derive(Clone, Debug)]
@@ -24,6 +24,8 @@ pub(crate) struct Scope {
 struct Shared {
     background: Background,
     draws: Mutex<Draws>,
+    /// Calls of functions are what endless loops are made of.
+    pace: Pace,
 }
 
 /// Seeds that nobody chose. They are recorded so that an iteration can be repeated.
@@ -37,14 +39,20 @@ struct Draws {
 impl Scope {
     /// The scope of an iterator that `step` makes.
     pub(crate) fn root(step: &StepContext) -> Scope {
-        Scope::replaying(step, Vec::new())
+        Scope::new(Background::new(step), Vec::new())
     }
 
-    /// The scope of an iterator that draws the seeds of an earlier one.
-    pub(crate) fn replaying(step: &StepContext, replay: Vec<(u64, u64)>) -> Scope {
-        let background = Background::new(step);
+    /// The scope of another iterator over the same dataset, which draws the given seeds first.
+    pub(crate) fn again(&self, seeds: Vec<(u64, u64)>) -> Scope {
+        Scope::new(self.shared.background.fork(), seeds)
+    }
+
+    fn new(background: Background, replay: Vec<(u64, u64)>) -> Scope {
         let draws = Mutex::new(Draws { replay: replay.into(), drawn: Vec::new() });
-        Scope { shared: Arc::new(Shared { background, draws }), prefix: "Iterator::Root".into() }
+        Scope {
+            shared: Arc::new(Shared { background, draws, pace: Pace::default() }),
+            prefix: "Iterator::Root".into(),
+        }
     }
 
     /// Starts an iteration over an input of the dataset whose scope this is.
@@ -147,7 +155,11 @@ impl UserFunction {
         args.extend(self.captured.iter().cloned());
         let outcome =
             self.scope.shared.background.step().map(|step| self.function.call(&step, args));
-        async move { outcome?.await }
+        let shared = Arc::clone(&self.scope.shared);
+        async move {
+            shared.pace.turn().await;
+            outcome?.await
+        }
     }
 
     /// Calls a function that returns one Boolean.

@@ -44,20 +44,6 @@ pub(super) const OPS: &[Op] = &[
         kernels: &[DELETE],
         ..Op::DEFAULT
     },
-    Op {
-        name: "DummyIterationCounter",
-        outputs: &["handle: resource"],
-        stateful: true,
-        kernels: &[cpu::<Dummy>()],
-        ..Op::DEFAULT
-    },
-    Op {
-        name: "DummySeedGenerator",
-        outputs: &["handle: resource"],
-        stateful: true,
-        kernels: &[cpu::<Dummy>()],
-        ..Op::DEFAULT
-    },
 ];
 
 const DELETE: KernelDef = cpu::<Delete>();
@@ -155,23 +141,6 @@ impl Kernel for Delete {
     }
 
     fn compute(&self, _: &mut KernelContext<'_>) -> Result<()> {
-        Ok(())
-    }
-}
-
-/// A handle that nobody follows.
-#[derive(Debug)]
-struct Dummy;
-
-impl Kernel for Dummy {
-    fn new(_: &Attrs<'_>) -> Result<Dummy> {
-        Ok(Dummy)
-    }
-
-    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let generator = Arc::new(SeedGenerator::new(0, 0, true));
-        let handle = anonymous_handle(&ctx.step().device, "dummy_resource", generator);
-        ctx.set_output(0, Tensor::resource(handle));
         Ok(())
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll};
 
 use futures_channel::{mpsc, oneshot};
@@ -65,19 +66,44 @@ impl<T> Drop for Task<T> {
     }
 }
 
+/// Makes a loop that never waits give way now and then: to others that need the thread, and to
+/// whoever wants it to end.
+#[derive(Debug, Default)]
+pub(super) struct Pace(AtomicU32);
+
+impl Pace {
+    /// One turn of the loop.
+    pub(super) async fn turn(&self) {
+        const TURNS: u32 = 64;
+        if self.0.fetch_add(1, Ordering::Relaxed) % TURNS == TURNS - 1 {
+            let mut has_waited = false;
+            poll_fn(|cx| {
+                if std::mem::replace(&mut has_waited, true) {
+                    return Poll::Ready(());
+                }
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            })
+            .await;
+        }
+    }
+}
+
 /// Makes a buffer for up to `size` items, which is at least one.
 pub(super) fn buffer<T>(size: usize) -> (Filler<T>, Buffer<T>) {
+    const MOST: usize = 1 << 30;
     // The channel has one more place, for the only sender.
-    let (sender, receiver) = mpsc::channel(size.max(1) - 1);
-    (Filler(sender), Buffer(receiver))
+    let (sender, receiver) = mpsc::channel(size.clamp(1, MOST) - 1);
+    (Filler(sender, Pace::default()), Buffer(receiver))
 }
 
 /// The end of a buffer where items go in.
-pub(super) struct Filler<T>(mpsc::Sender<T>);
+pub(super) struct Filler<T>(mpsc::Sender<T>, Pace);
 
 impl<T> Filler<T> {
     /// Waits until there is room. False: nobody will take any more items.
     pub(super) async fn ready(&mut self) -> bool {
+        self.1.turn().await;
         poll_fn(|cx| self.0.poll_ready(cx)).await.is_ok()
     }
 

@@ -11,6 +11,7 @@ use super::dataset::{
     Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature, dataset,
 };
 use super::scope::Scope;
+use super::task::Pace;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -99,7 +100,9 @@ struct Once {
 impl Elements for Once {
     fn next(&mut self) -> Pending<'_, Option<Element>> {
         Box::pin(async move {
+            let pace = Pace::default();
             while let Some(element) = self.input.next().await? {
+                pace.turn().await;
                 let [tensor] = &element[..] else {
                     return Err(invalid_argument!("expected one component"));
                 };

@@ -12,7 +12,6 @@ use tensorfleet_tensor::{
 };
 
 use super::resource::{Iteration, lookup};
-use crate::dataset::scope::Scope;
 
 pub(in crate::dataset) const OPS: &[Op] = &[
     Op {
@@ -83,7 +82,8 @@ impl AsyncKernel for Deserialize {
                  have run the initializer operation for this iterator before restoring it."
             ));
         };
-        let scope = Scope::replaying(&ctx.step, seeds);
+        // Not the functions of this step: its graph may lack those that the dataset calls.
+        let scope = current.scope.again(seeds);
         let dataset = Arc::clone(&current.dataset);
         drop(current);
         let skipping = scope.clone();
