@@ -56,6 +56,14 @@ impl<'a> ShapeContext<'a> {
         self.constant(index)?.to_i64_vec().ok()
     }
 
+    /// A constant integer input of one element, such as an axis.
+    pub fn constant_int(&self, index: usize) -> Option<i64> {
+        match self.constant_ints(index)?[..] {
+            [value] => Some(value),
+            _ => None,
+        }
+    }
+
     /// An integer input that is a shape, as far as it is known: negative sizes are unknown ones.
     pub fn input_as_shape(&self, index: usize) -> PartialShape {
         let Some(&input) = self.node.inputs.get(index) else { return PartialShape::UNKNOWN };

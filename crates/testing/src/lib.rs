@@ -1,9 +1,12 @@
-//! Fixtures for tests: running single ops, and replaying values recorded from TensorFlow.
+//! Fixtures for tests: running single ops, replaying values recorded from TensorFlow, and checking
+//! gradients.
 
 mod golden;
+mod gradient;
 mod local;
 mod op;
 
 pub use golden::check_golden;
+pub use gradient::{check_gradient, varied};
 pub use local::finish;
 pub use op::{OpRun, step_context};

@@ -1,6 +1,8 @@
 //! `MatrixBandPart`: matrices of which only some diagonals stay.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, cpu,
+};
 use tensorfleet_tensor::{Result, Tensor, invalid_argument};
 
 use super::types;
@@ -20,6 +22,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["band: T"],
         attrs: &["T: type", "Tindex: {int32, int64} = DT_INT64"],
         kernels: &[cpu::<BandPart>().types("T", types::PLAIN)],
+        shape: Some(crate::shapes::unchanged),
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
 ];
@@ -73,4 +77,9 @@ fn width(tensor: &Tensor, name: &str, limit: usize, of: &str) -> Result<Option<u
         ));
     }
     Ok(usize::try_from(width).ok())
+}
+
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let band = g.call("MatrixBandPart", [g.grad(0)?, g.input(1), g.input(2)])?;
+    Ok(vec![Some(band.into()), None, None])
 }

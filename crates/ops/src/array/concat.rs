@@ -1,13 +1,19 @@
 //! `ConcatV2`, `Concat`, `ConcatOffset`: tensors joined along an axis.
 
 use smallvec::SmallVec;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, Gradient, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op,
+    ShapeContext, cpu, no_gradient,
+};
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
 
 use super::arguments::{axis_in, shape_of, single};
 use super::copy::{Piece, assemble, dims_of, parallel};
 use super::types;
 use super::view::View;
+use tensorfleet_framework::shape::merge;
+use tensorfleet_graph::Output;
+use tensorfleet_tensor::PartialShape;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -16,6 +22,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: &["N: int >= 2", "T: type"],
         kernels: &[cpu::<Concat>().types("T", types::CONCATENATED)],
+        shape: Some(first_axis_shape),
+        gradient: Some(first_axis_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -24,6 +32,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["offset: N * shape_type"],
         attrs: &["N: int >= 2", "shape_type: {int32, int64} = DT_INT32"],
         kernels: &[cpu::<ConcatOffset>()],
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -32,6 +41,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: &["N: int >= 2", "T: type", "Tidx: {int32, int64} = DT_INT32"],
         kernels: &[cpu::<ConcatV2>().types("T", types::CONCATENATED)],
+        shape: Some(last_axis_shape),
+        gradient: Some(last_axis_gradient),
         ..Op::DEFAULT
     },
 ];
@@ -203,4 +214,68 @@ fn vector(dtype: DType, values: &[i64]) -> Result<Tensor> {
     Tensor::build(Shape::vector(values.len()), |out: &mut [i32]| {
         out.iter_mut().zip(values).for_each(|(out, &value)| *out = value as i32);
     })
+}
+
+fn first_axis_shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    joined_shape(c, 0, 1..c.num_inputs())
+}
+
+fn last_axis_shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    joined_shape(c, c.num_inputs() - 1, 0..c.num_inputs() - 1)
+}
+
+fn joined_shape(
+    c: &ShapeContext<'_>,
+    axis: usize,
+    values: std::ops::Range<usize>,
+) -> Result<Vec<PartialShape>> {
+    let rank = values.clone().find_map(|index| c.input(index).rank());
+    let (Some(rank), Some(axis)) = (rank, c.constant_int(axis)) else {
+        return Ok(vec![rank.map_or(PartialShape::UNKNOWN, PartialShape::of_rank)]);
+    };
+    let axis = crate::shapes::axis_index(axis, rank)?;
+    let mut common = PartialShape::UNKNOWN;
+    let mut length = Some(0);
+    for index in values {
+        let mut shape = c.input(index).clone();
+        let along = shape.dims.as_mut().and_then(|dims| dims.get_mut(axis)?.take());
+        length = length.zip(along).map(|(sum, more)| sum + more);
+        common = merge(&common, &shape)?;
+    }
+    if let Some(dims) = &mut common.dims {
+        dims[axis] = length;
+    }
+    Ok(vec![common])
+}
+
+/// Each value gets its part of the gradient.
+fn parts(
+    g: &GradientContext<'_>,
+    axis: Output,
+    values: std::ops::Range<usize>,
+) -> Result<Vec<Option<Gradient>>> {
+    let grad = g.grad(0)?;
+    let values = g.inputs(values);
+    let axis = g.cast(axis, DType::Int32)?;
+    let shapes: Vec<Output> = values.iter().map(|v| g.shape_tensor(*v)).collect::<Result<_>>()?;
+    let axis = g.call("FloorMod", [axis, g.rank_tensor(values[0])?])?;
+    let offsets = g.add(NewNode::new("ConcatOffset").input(axis).list(&shapes))?;
+    let part = |(index, shape): (usize, &Output)| {
+        let offset = Output { node: offsets, index: index as u32 };
+        Ok(Some(g.call("Slice", [grad, offset, *shape])?.into()))
+    };
+    shapes.iter().enumerate().map(part).collect()
+}
+
+fn first_axis_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let mut gradients = vec![None];
+    gradients.extend(parts(g, g.input(0), 1..g.num_inputs())?);
+    Ok(gradients)
+}
+
+fn last_axis_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let last = g.num_inputs() - 1;
+    let mut gradients = parts(g, g.input(last), 0..last)?;
+    gradients.push(None);
+    Ok(gradients)
 }

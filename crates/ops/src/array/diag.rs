@@ -1,11 +1,14 @@
 //! `Diag` and `DiagPart`: a tensor as the diagonal of one of twice its rank, and back.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, cpu,
+};
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
 
 use super::arguments::shape_of;
 use super::copy::{Piece, dims_of, materialize, overwrite, parallel};
 use super::view::{Axis, View};
+use tensorfleet_framework::gradient::only;
 
 const TYPES: &[DType] = &[
     DType::Half,
@@ -24,6 +27,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: &["T: {bfloat16, half, float, double, int32, int64, complex64, complex128}"],
         kernels: &[cpu::<Diag>().types("T", TYPES)],
+        gradient: Some(diag_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -32,6 +36,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["diagonal: T"],
         attrs: &["T: {bfloat16, half, float, double, int32, int64, complex64, complex128}"],
         kernels: &[cpu::<DiagPart>().types("T", TYPES)],
+        gradient: Some(part_gradient),
         ..Op::DEFAULT
     },
 ];
@@ -96,4 +101,12 @@ impl Kernel for DiagPart {
         ctx.set_output(0, output.into_shape(shape)?);
         Ok(())
     }
+}
+
+fn diag_gradient(g: &GradientContext<'_>) -> InputGradients {
+    only(g.call("DiagPart", [g.grad(0)?])?)
+}
+
+fn part_gradient(g: &GradientContext<'_>) -> InputGradients {
+    only(g.call("Diag", [g.grad(0)?])?)
 }

@@ -1,12 +1,15 @@
 //! `DynamicPartition`: rows of a tensor dealt out to several.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, cpu,
+};
 use tensorfleet_tensor::{Result, invalid_argument};
 
 use super::arguments::{coordinates, shape_of};
 use super::copy::parallel;
 use super::rows::{Row, take};
 use super::types;
+use tensorfleet_graph::Output;
 
 pub(super) const OPS: &[Op] = &[Op {
     name: "DynamicPartition",
@@ -14,6 +17,7 @@ pub(super) const OPS: &[Op] = &[Op {
     outputs: &["outputs: num_partitions * T"],
     attrs: &["num_partitions: int >= 1", "T: type"],
     kernels: &[cpu::<DynamicPartition>().types("T", types::ALL)],
+    gradient: Some(gradient),
     ..Op::DEFAULT
 }];
 
@@ -63,4 +67,20 @@ impl Kernel for DynamicPartition {
         }
         Ok(())
     }
+}
+
+/// Puts the gradients of the parts back where their rows came from.
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (data, partitions) = (g.input(0), g.input(1));
+    let shape = g.shape_tensor(partitions)?;
+    let count = g.size_tensor(partitions)?;
+    let positions = g.call("Range", [g.scalar(0i32)?, count, g.scalar(1i32)?])?;
+    let positions = g.reshape(positions, shape)?;
+    let node = NewNode::new("DynamicPartition").input(positions).input(partitions);
+    let places = g.add(node.attr("num_partitions", g.num_outputs() as i64))?;
+    let places: Vec<Output> =
+        (0..g.num_outputs()).map(|i| Output { node: places, index: i as u32 }).collect();
+    let parts: Vec<Output> = (0..g.num_outputs()).map(|i| g.grad(i)).collect::<Result<_>>()?;
+    let stitched = g.out(NewNode::new("DynamicStitch").list(&places).list(&parts))?;
+    Ok(vec![Some(g.reshape_like(stitched, data)?.into()), None])
 }

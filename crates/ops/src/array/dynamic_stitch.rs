@@ -1,7 +1,9 @@
 //! `DynamicStitch` and `ParallelDynamicStitch`: rows of several tensors put in the places that
 //! indices name.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, KernelDef, Op, cpu,
+};
 use tensorfleet_tensor::{DType, Result, Tensor, invalid_argument};
 
 use super::arguments::{check_size, shape_of};
@@ -20,6 +22,7 @@ const fn stitch(name: &'static str) -> Op {
         outputs: &["merged: T"],
         attrs: &["N: int >= 1", "T: type"],
         kernels: KERNELS,
+        gradient: Some(gradient),
         ..Op::DEFAULT
     }
 }
@@ -113,4 +116,14 @@ fn rows(indices: &[&Tensor], count: usize) -> Result<Vec<Row>> {
         }
     }
     Ok(rows)
+}
+
+/// Each value gets the gradient of the row that it became.
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (grad, axis, pairs) = (g.grad(0)?, g.scalar(0i32)?, g.num_inputs() / 2);
+    let mut gradients = vec![None; pairs];
+    for indices in g.inputs(0..pairs) {
+        gradients.push(Some(g.call("GatherV2", [grad, *indices, axis])?.into()));
+    }
+    Ok(gradients)
 }

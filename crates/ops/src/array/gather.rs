@@ -206,10 +206,10 @@ fn gather_shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
     let (Some(params), Some(indices)) = (&c.input(0).dims, &c.input(1).dims) else {
         return Ok(vec![PartialShape::UNKNOWN]);
     };
-    let axis = if c.num_inputs() == 3 { c.constant_ints(2) } else { Some(vec![0]) };
+    let axis = if c.num_inputs() == 3 { c.constant_int(2) } else { Some(0) };
     let batch_dims = if c.num_inputs() == 3 { c.attrs().int("batch_dims")? } else { 0 };
-    let Some([axis]) = axis.as_deref() else { return Ok(vec![PartialShape::UNKNOWN]) };
-    let axis = shapes::axis_index(*axis, params.len())?;
+    let Some(axis) = axis else { return Ok(vec![PartialShape::UNKNOWN]) };
+    let axis = shapes::axis_index(axis, params.len())?;
     let batch = if batch_dims < 0 { batch_dims + indices.len() as i64 } else { batch_dims };
     let batch = usize::try_from(batch).unwrap_or_default();
     if batch > axis || batch > indices.len() {

@@ -1,6 +1,8 @@
 //! `GatherNd`: parts of a tensor, each named by a row of indices.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, ShapeContext, Value, cpu,
+};
 use tensorfleet_tensor::{Result, Tensor, invalid_argument};
 
 use super::arguments::{coordinates, integers, shape_of};
@@ -8,6 +10,7 @@ use super::copy::{dims_of, parallel};
 use super::rows::{Row, take};
 use super::types;
 use crate::state::scatter_nd::BadIndices;
+use tensorfleet_tensor::PartialShape;
 
 pub(super) const OPS: &[Op] = &[Op {
     name: "GatherNd",
@@ -15,6 +18,8 @@ pub(super) const OPS: &[Op] = &[Op {
     outputs: &["output: Tparams"],
     attrs: &["Tparams: type", "Tindices: {int16, int32, int64}", "bad_indices_policy: string = ''"],
     kernels: &[cpu::<GatherNd>().types("Tparams", types::STRIDED)],
+    shape: Some(gather_nd_shape),
+    gradient: Some(gather_nd_gradient),
     ..Op::DEFAULT
 }];
 
@@ -111,4 +116,21 @@ fn rows(
         }
     }
     Ok(rows)
+}
+
+fn gather_nd_shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    let (Some(params), Some(indices)) = (&c.input(0).dims, &c.input(1).dims) else {
+        return Ok(vec![PartialShape::UNKNOWN]);
+    };
+    let Some((Some(depth), outer)) = indices.split_last() else {
+        return Ok(vec![PartialShape::UNKNOWN]);
+    };
+    let Some(rest) = params.get(*depth..) else { return Ok(vec![PartialShape::UNKNOWN]) };
+    Ok(vec![PartialShape::known(outer.iter().chain(rest).copied())])
+}
+
+fn gather_nd_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (params, indices) = (g.input(0), g.input(1));
+    let shape = g.cast(g.shape_tensor(params)?, g.dtype(indices))?;
+    Ok(vec![Some(g.call("ScatterNd", [indices, g.grad(0)?, shape])?.into()), None])
 }

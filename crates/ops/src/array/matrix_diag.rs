@@ -1,7 +1,9 @@
 //! `MatrixDiag`, `MatrixDiagPart`, `MatrixSetDiag` and their versions: diagonals of matrices as
 //! rows of a tensor, and back.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, KernelDef, Op, cpu,
+};
 use tensorfleet_tensor::{Result, Shape, Tensor, invalid_argument};
 
 use super::arguments::shape_of;
@@ -9,6 +11,7 @@ use super::copy::{Piece, assemble, dims_of, overwrite, parallel};
 use super::diagonals::{Align, Band};
 use super::types;
 use super::view::View;
+use tensorfleet_framework::gradient::{both, only};
 
 const MAKE: &[KernelDef] = &[cpu::<MatrixDiag>().types("T", types::PLAIN)];
 const TAKE: &[KernelDef] = &[cpu::<MatrixDiagPart>().types("T", types::PLAIN)];
@@ -51,15 +54,19 @@ pub(super) const OPS: &[Op] = &[
     make("BatchMatrixDiag", &["diagonal: T"], PLAIN),
     part("BatchMatrixDiagPart", &["input: T"], PLAIN),
     set("BatchMatrixSetDiag", &["input: T", "diagonal: T"], PLAIN),
-    make("MatrixDiag", &["diagonal: T"], PLAIN),
-    part("MatrixDiagPart", &["input: T"], PLAIN),
+    make("MatrixDiag", &["diagonal: T"], PLAIN).with_gradient(make_gradient),
+    part("MatrixDiagPart", &["input: T"], PLAIN).with_gradient(part_gradient),
     part("MatrixDiagPartV2", PART_INPUTS, PLAIN),
-    part("MatrixDiagPartV3", PART_INPUTS, ALIGNED),
+    part("MatrixDiagPartV3", PART_INPUTS, ALIGNED).with_gradient(part_v3_gradient),
     make("MatrixDiagV2", MAKE_INPUTS, PLAIN),
-    make("MatrixDiagV3", MAKE_INPUTS, ALIGNED),
-    set("MatrixSetDiag", &["input: T", "diagonal: T"], PLAIN),
+    make("MatrixDiagV3", MAKE_INPUTS, ALIGNED).with_gradient(make_v3_gradient),
+    set("MatrixSetDiag", &["input: T", "diagonal: T"], PLAIN)
+        .with_shape(crate::shapes::unchanged)
+        .with_gradient(set_gradient),
     set("MatrixSetDiagV2", SET_INPUTS, PLAIN),
-    set("MatrixSetDiagV3", SET_INPUTS, ALIGNED),
+    set("MatrixSetDiagV3", SET_INPUTS, ALIGNED)
+        .with_shape(crate::shapes::unchanged)
+        .with_gradient(set_v3_gradient),
 ];
 
 /// A tensor of `shape` made of pieces, with `padding` or zeros where there are none.
@@ -271,4 +278,42 @@ impl Kernel for MatrixSetDiag {
         ctx.set_output(0, output);
         Ok(())
     }
+}
+
+fn make_gradient(g: &GradientContext<'_>) -> InputGradients {
+    only(g.call("MatrixDiagPart", [g.grad(0)?])?)
+}
+
+fn make_v3_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let grad = g.grad(0)?;
+    let zero = g.number_like(0.0, grad)?;
+    let diagonal = g.call_with_attrs("MatrixDiagPartV3", [grad, g.input(1), zero])?;
+    Ok(vec![Some(diagonal.into()), None, None, None, None])
+}
+
+fn part_v3_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (input, grad) = (g.input(0), g.grad(0)?);
+    let zeros = g.zeros_like(input)?;
+    let matrix = g.call_with_attrs("MatrixSetDiagV3", [zeros, grad, g.input(1)])?;
+    Ok(vec![Some(matrix.into()), None, None])
+}
+
+fn part_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let zeros = g.zeros_like(g.input(0))?;
+    only(g.call("MatrixSetDiag", [zeros, g.grad(0)?])?)
+}
+
+fn set_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let grad = g.grad(0)?;
+    let zeros = g.zeros_like(g.input(1))?;
+    both(g.call("MatrixSetDiag", [grad, zeros])?, g.call("MatrixDiagPart", [grad])?)
+}
+
+fn set_v3_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (k, grad) = (g.input(2), g.grad(0)?);
+    let zeros = g.zeros_like(g.input(1))?;
+    let input = g.call_with_attrs("MatrixSetDiagV3", [grad, zeros, k])?;
+    let zero = g.number_like(0.0, grad)?;
+    let diagonal = g.call_with_attrs("MatrixDiagPartV3", [grad, k, zero])?;
+    Ok(vec![Some(input.into()), Some(diagonal.into()), None])
 }

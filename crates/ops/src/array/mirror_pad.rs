@@ -1,6 +1,8 @@
 //! `MirrorPad` and its gradient: a tensor with a border of its own reflection.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, cpu,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{Result, Tensor, invalid_argument};
 
@@ -20,6 +22,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: ATTRS,
         kernels: &[cpu::<MirrorPad>().types("T", types::BASIC_AND_QUANTIZED)],
+        gradient: Some(pad_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -28,6 +31,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: ATTRS,
         kernels: &[cpu::<MirrorPadGrad>().types("T", types::NUMBERS)],
+        gradient: Some(grad_gradient),
         ..Op::DEFAULT
     },
 ];
@@ -187,4 +191,14 @@ fn fold(
         combine_rows(Combine::Add, &mut folded, &rows, width, &border)?;
     }
     Ok(folded)
+}
+
+fn pad_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let grad = g.call_with_attrs("MirrorPadGrad", [g.grad(0)?, g.input(1)])?;
+    Ok(vec![Some(grad.into()), None])
+}
+
+fn grad_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let grad = g.call_with_attrs("MirrorPad", [g.grad(0)?, g.input(1)])?;
+    Ok(vec![Some(grad.into()), None])
 }

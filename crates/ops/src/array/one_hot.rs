@@ -1,12 +1,15 @@
 //! `OneHot`: indices as vectors with one value switched on.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_framework::{
+    Attrs, Kernel, KernelContext, Op, ShapeContext, Value, cpu, no_gradient,
+};
 use tensorfleet_tensor::{Result, Shape, Tensor, invalid_argument};
 
 use super::arguments::{axis_in, integers, shape_of};
 use super::copy::{dims_of, parallel, units_mut};
 use super::rows::{Row, take};
 use super::types;
+use tensorfleet_tensor::PartialShape;
 
 pub(super) const OPS: &[Op] = &[Op {
     name: "OneHot",
@@ -14,6 +17,8 @@ pub(super) const OPS: &[Op] = &[Op {
     outputs: &["output: T"],
     attrs: &["axis: int = -1", "T: type", "TI: {uint8, int8, int32, int64} = DT_INT64"],
     kernels: &[cpu::<OneHot>().types("T", types::ALL)],
+    shape: Some(shape),
+    gradient: Some(no_gradient),
     ..Op::DEFAULT
 }];
 
@@ -115,4 +120,13 @@ fn one_hot(
         }
         Ok(())
     })
+}
+
+fn shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    let Some(dims) = &c.input(0).dims else { return Ok(vec![PartialShape::UNKNOWN]) };
+    let depth = c.constant_ints(1).and_then(|depth| usize::try_from(*depth.first()?).ok());
+    let mut dims = dims.clone();
+    let at = crate::shapes::axis_index(c.attrs().int("axis")?, dims.len() + 1)?;
+    dims.insert(at, depth);
+    Ok(vec![PartialShape::known(dims)])
 }

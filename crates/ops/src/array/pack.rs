@@ -1,13 +1,19 @@
 //! `Pack` and `Unpack`: many tensors as one with a new axis, and back.
 
 use smallvec::SmallVec;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, ShapeContext, cpu,
+};
 use tensorfleet_tensor::{Result, Tensor, invalid_argument};
 
 use super::arguments::{axis_in, shape_of};
 use super::copy::{Piece, assemble, dims_of, materialize, parallel};
 use super::types;
 use super::view::View;
+use tensorfleet_framework::gradient::only;
+use tensorfleet_framework::shape::merge;
+use tensorfleet_graph::Output;
+use tensorfleet_tensor::PartialShape;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -16,6 +22,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: &["N: int >= 1", "T: type", "axis: int = 0"],
         kernels: &[cpu::<Pack>().types("T", types::GATHERED)],
+        shape: Some(packed_shape),
+        gradient: Some(pack_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -24,6 +32,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: num * T"],
         attrs: &["num: int >= 0", "T: type", "axis: int = 0"],
         kernels: &[cpu::<Unpack>().types("T", types::ALL_AND_FLOAT8)],
+        shape: Some(unpacked_shape),
+        gradient: Some(unpack_gradient),
         ..Op::DEFAULT
     },
 ];
@@ -113,4 +123,40 @@ impl Kernel for Unpack {
         }
         Ok(())
     }
+}
+
+fn packed_shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    let mut common = PartialShape::UNKNOWN;
+    for index in 0..c.num_inputs() {
+        common = merge(&common, c.input(index))?;
+    }
+    let axis = c.attrs().int("axis")?;
+    if let Some(dims) = &mut common.dims {
+        let at = crate::shapes::axis_index(axis, dims.len() + 1)?;
+        dims.insert(at, Some(c.num_inputs()));
+    }
+    Ok(vec![common])
+}
+
+fn unpacked_shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    let mut shape = c.input(0).clone();
+    if let Some(dims) = &mut shape.dims {
+        let at = crate::shapes::axis_index(c.attrs().int("axis")?, dims.len())?;
+        dims.remove(at);
+    }
+    Ok(vec![shape; c.num_outputs()])
+}
+
+fn pack_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let node = NewNode::new("Unpack").input(g.grad(0)?).attr("num", g.num_inputs() as i64);
+    let parts = g.add(g.with_attrs_of(node)?)?;
+    let part = |index| Some(Output { node: parts, index: index as u32 }.into());
+    Ok((0..g.num_inputs()).map(part).collect())
+}
+
+fn unpack_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let parts: Vec<Output> =
+        (0..g.num_outputs()).map(|index| g.grad(index)).collect::<Result<_>>()?;
+    let node = NewNode::new("Pack").list(&parts);
+    only(g.out(g.with_attrs_of(node)?)?)
 }

@@ -1,12 +1,15 @@
 //! `Pad` and `PadV2`: a tensor with a border of one value.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, ShapeContext, cpu,
+};
 use tensorfleet_tensor::{Result, Tensor, invalid_argument};
 
 use super::arguments::{check_size, shape_of};
 use super::copy::{Piece, assemble, dims_of, overwrite, parallel};
 use super::types;
 use super::view::View;
+use tensorfleet_tensor::PartialShape;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -15,6 +18,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: &["T: type", "Tpaddings: {int32, int64} = DT_INT32"],
         kernels: &[cpu::<Pad>().types("T", types::BASIC_AND_QUANTIZED)],
+        shape: Some(shape),
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -23,6 +28,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: &["T: type", "Tpaddings: {int32, int64} = DT_INT32"],
         kernels: &[cpu::<Pad>().types("T", types::BASIC_AND_QUANTIZED)],
+        shape: Some(shape),
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
 ];
@@ -108,4 +115,26 @@ fn pad(
             assemble(input.dtype(), shape, &[everywhere, inside], parallel(ctx))
         }
     }
+}
+
+fn shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    let Some(dims) = &c.input(0).dims else { return Ok(vec![PartialShape::UNKNOWN]) };
+    let Some(paddings) = c.constant_ints(1).filter(|p| p.len() == 2 * dims.len()) else {
+        return Ok(vec![PartialShape::of_rank(dims.len())]);
+    };
+    let padded = dims.iter().zip(paddings.chunks_exact(2)).map(|(dim, pair)| {
+        dim.and_then(|dim| usize::try_from(dim as i64 + pair[0] + pair[1]).ok())
+    });
+    Ok(vec![PartialShape::known(padded)])
+}
+
+/// The inner part of the gradient; what was padded with is not differentiated.
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (input, grad) = (g.input(0), g.grad(0)?);
+    let paddings = g.cast(g.input(1), tensorfleet_tensor::DType::Int32)?;
+    let (zero, axis) = (g.scalar(0i32)?, g.scalar(1i32)?);
+    let before = g.call("GatherV2", [paddings, zero, axis])?;
+    let mut gradients = vec![None; g.num_inputs()];
+    gradients[0] = Some(g.call("Slice", [grad, before, g.shape_tensor(input)?])?.into());
+    Ok(gradients)
 }

@@ -238,10 +238,9 @@ fn ensured(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
 }
 
 fn expanded(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
-    let (Some(dims), Some(axis)) = (&c.input(0).dims, c.constant_ints(1)) else {
+    let (Some(dims), Some(axis)) = (&c.input(0).dims, c.constant_int(1)) else {
         return Ok(vec![PartialShape::UNKNOWN]);
     };
-    let [axis] = axis[..] else { return Ok(vec![PartialShape::UNKNOWN]) };
     let at = shapes::axis_index(axis, dims.len() + 1)?;
     let mut dims = dims.clone();
     dims.insert(at, Some(1));

@@ -1,6 +1,8 @@
 //! `Reverse`, `ReverseV2`, `ReverseSequence`: axes turned around, wholly or in part.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, cpu,
+};
 use tensorfleet_tensor::{Result, Tensor, invalid_argument};
 
 use super::arguments::axis_in;
@@ -18,6 +20,8 @@ pub(super) const OPS: &[Op] = &[
              float, double, complex64, complex128, string}",
         ],
         kernels: &[cpu::<Reverse>().types("T", types::BASIC)],
+        shape: Some(crate::shapes::unchanged),
+        gradient: Some(reverse_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -31,6 +35,8 @@ pub(super) const OPS: &[Op] = &[
             "Tlen: {int32, int64} = DT_INT64",
         ],
         kernels: &[cpu::<ReverseSequence>().types("T", types::BASIC)],
+        shape: Some(crate::shapes::unchanged),
+        gradient: Some(reverse_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -43,6 +49,8 @@ pub(super) const OPS: &[Op] = &[
              float, double, complex64, complex128, string}",
         ],
         kernels: &[cpu::<ReverseV2>().types("T", types::BASIC)],
+        shape: Some(crate::shapes::unchanged),
+        gradient: Some(reverse_gradient),
         ..Op::DEFAULT
     },
 ];
@@ -190,4 +198,11 @@ impl ReverseSequence {
         }
         Ok((seq_dim, batch_dim))
     }
+}
+
+/// Turning round is its own inverse.
+fn reverse_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let op = g.node().op.to_string();
+    let back = g.call_with_attrs(&op, [g.grad(0)?, g.input(1)])?;
+    Ok(vec![Some(back.into()), None])
 }

@@ -1,6 +1,8 @@
 //! `Roll`: elements shifted along axes, those that fall off one end coming back at the other.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, cpu,
+};
 use tensorfleet_tensor::{Result, Tensor, invalid_argument};
 
 use super::copy::{Piece, assemble, parallel};
@@ -13,6 +15,8 @@ pub(super) const OPS: &[Op] = &[Op {
     outputs: &["output: T"],
     attrs: &["T: type", "Tshift: {int32, int64}", "Taxis: {int32, int64}"],
     kernels: &[cpu::<Roll>().types("T", types::ALL)],
+    shape: Some(crate::shapes::unchanged),
+    gradient: Some(gradient),
     ..Op::DEFAULT
 }];
 
@@ -79,4 +83,9 @@ fn shifts(input: &Tensor, shift: &Tensor, axis: &Tensor) -> Result<Vec<usize>> {
         shifts[at] = (shifts[at] + shift.rem_euclid(len)) % len;
     }
     Ok(shifts.into_iter().map(|shift| shift as usize).collect())
+}
+
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let back = g.call("Roll", [g.grad(0)?, g.neg(g.input(1))?, g.input(2)])?;
+    Ok(vec![Some(back.into()), None, None])
 }

@@ -1,12 +1,15 @@
 //! `ScatterNd` and its kin: updates written to the parts of a tensor that rows of indices name.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, KernelDef, Op, ShapeContext, cpu,
+};
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
 
 use super::arguments::{check_size, requested_shape};
 use super::types;
 use crate::state::combine::Combine;
 use crate::state::scatter_nd::{BadIndices, scatter_nd};
+use tensorfleet_tensor::PartialShape;
 
 const TENSOR_ATTRS: &[&str] =
     &["T: type", "Tindices: {int32, int64}", "bad_indices_policy: string = ''"];
@@ -31,6 +34,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: &["T: type", "Tindices: {int16, int32, int64}", "bad_indices_policy: string = ''"],
         kernels: &[cpu::<ScatterNd>().types("T", types::BASIC).types("Tindices", INDICES)],
+        shape: Some(scatter_shape),
+        gradient: Some(scatter_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -44,12 +49,18 @@ pub(super) const OPS: &[Op] = &[
             "bad_indices_policy: string = ''",
         ],
         kernels: &[cpu::<NonAliasingAdd>().types("T", types::PLAIN)],
+        shape: Some(crate::shapes::unchanged),
+        gradient: Some(added_gradient),
         ..Op::DEFAULT
     },
-    tensor_scatter("TensorScatterAdd", SUMS),
+    tensor_scatter("TensorScatterAdd", SUMS)
+        .with_shape(crate::shapes::unchanged)
+        .with_gradient(added_gradient),
     tensor_scatter("TensorScatterMax", EXTREMES),
     tensor_scatter("TensorScatterMin", EXTREMES),
-    tensor_scatter("TensorScatterSub", SUMS),
+    tensor_scatter("TensorScatterSub", SUMS)
+        .with_shape(crate::shapes::unchanged)
+        .with_gradient(subtracted_gradient),
     Op {
         name: "TensorScatterUpdate",
         inputs: &["tensor: T", "indices: Tindices", "updates: T"],
@@ -60,6 +71,8 @@ pub(super) const OPS: &[Op] = &[
             "bad_indices_policy: string = ''",
         ],
         kernels: &[cpu::<TensorScatter>().types("T", types::BASIC).types("Tindices", INDICES)],
+        shape: Some(crate::shapes::unchanged),
+        gradient: Some(updated_gradient),
         ..Op::DEFAULT
     },
 ];
@@ -213,4 +226,34 @@ impl Kernel for TensorScatter {
         ctx.set_output(0, output);
         Ok(())
     }
+}
+
+fn scatter_shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    Ok(vec![c.input_as_shape(2)])
+}
+
+fn scatter_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let updates = g.call("GatherNd", [g.grad(0)?, g.input(0)])?;
+    Ok(vec![None, Some(updates.into()), None])
+}
+
+fn added_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let grad = g.grad(0)?;
+    let updates = g.call("GatherNd", [grad, g.input(1)])?;
+    Ok(vec![Some(grad.into()), None, Some(updates.into())])
+}
+
+fn subtracted_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let grad = g.grad(0)?;
+    let updates = g.neg(g.call("GatherNd", [grad, g.input(1)])?)?;
+    Ok(vec![Some(grad.into()), None, Some(updates.into())])
+}
+
+/// What was overwritten has no gradient.
+fn updated_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (indices, grad) = (g.input(1), g.grad(0)?);
+    let updates = g.call("GatherNd", [grad, indices])?;
+    let zeros = g.zeros_like(g.input(2))?;
+    let kept = g.call("TensorScatterUpdate", [grad, indices, zeros])?;
+    Ok(vec![Some(kept.into()), None, Some(updates.into())])
 }

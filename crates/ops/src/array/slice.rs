@@ -1,11 +1,14 @@
 //! `Slice`: a box out of a tensor.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, ShapeContext, cpu,
+};
 use tensorfleet_tensor::{Result, invalid_argument};
 
 use super::copy::{materialize, parallel};
 use super::types;
 use super::view::View;
+use tensorfleet_tensor::PartialShape;
 
 pub(super) const OPS: &[Op] = &[Op {
     name: "Slice",
@@ -13,6 +16,8 @@ pub(super) const OPS: &[Op] = &[Op {
     outputs: &["output: T"],
     attrs: &["T: type", "Index: {int32, int64}"],
     kernels: &[cpu::<Slice>().types("T", types::SLICED)],
+    shape: Some(shape),
+    gradient: Some(gradient),
     ..Op::DEFAULT
 }];
 
@@ -57,4 +62,44 @@ impl Kernel for Slice {
         ctx.set_output(0, output);
         Ok(())
     }
+}
+
+fn shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    let Some(dims) = &c.input(0).dims else { return Ok(vec![c.input_as_shape(2)]) };
+    let (Some(begin), Some(size)) = (c.constant_ints(1), c.constant_ints(2)) else {
+        return Ok(vec![c.input_as_shape(2)]);
+    };
+    if begin.len() != dims.len() || size.len() != dims.len() {
+        return Err(invalid_argument!(
+            "begin and size of a slice of a tensor of shape {} must have {} elements",
+            c.input(0),
+            dims.len()
+        ));
+    }
+    let mut sizes = Vec::with_capacity(dims.len());
+    for ((&dim, &begin), &size) in dims.iter().zip(&begin).zip(&size) {
+        let length = match (size, dim) {
+            (-1, Some(dim)) => dim.checked_sub(usize::try_from(begin).unwrap_or(usize::MAX)),
+            (-1, None) => None,
+            (size, _) => usize::try_from(size).ok(),
+        };
+        if let (Some(length), Some(dim)) = (length, dim)
+            && begin as i128 + length as i128 > dim as i128
+        {
+            return Err(invalid_argument!(
+                "a slice of {length} elements from {begin} on does not fit into dimension of size {dim}"
+            ));
+        }
+        sizes.push(length);
+    }
+    Ok(vec![PartialShape::known(sizes)])
+}
+
+/// The gradient, with zeros around it where nothing was taken.
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (input, begin, grad) = (g.input(0), g.input(1), g.grad(0)?);
+    let begin = g.cast(begin, tensorfleet_tensor::DType::Int32)?;
+    let after = g.sub(g.sub(g.shape_tensor(input)?, g.shape_tensor(g.output(0))?)?, begin)?;
+    let paddings = g.out(NewNode::new("Pack").list(&[begin, after]).attr("axis", 1))?;
+    Ok(vec![Some(g.call("Pad", [grad, paddings])?.into()), None, None])
 }

@@ -1,7 +1,9 @@
 //! `SpaceToBatch`, `BatchToSpace` and their versions for any number of axes: blocks of neighbours
 //! spread over the batch, and back.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, cpu,
+};
 use tensorfleet_tensor::{Result, Tensor, invalid_argument};
 
 use super::arguments::{check_size, shape_of};
@@ -16,6 +18,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: &["T: type", "block_size: int >= 2", "Tidx: {int32, int64} = DT_INT32"],
         kernels: &[cpu::<BatchToSpace>().types("T", types::REAL)],
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -28,6 +31,7 @@ pub(super) const OPS: &[Op] = &[
             "Tcrops: {int32, int64} = DT_INT32",
         ],
         kernels: &[cpu::<BatchToSpace>().types("T", types::REAL)],
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -36,6 +40,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: &["T: type", "Tpaddings: {int32, int64} = DT_INT32", "block_size: int >= 2"],
         kernels: &[cpu::<SpaceToBatch>().types("T", types::REAL)],
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -48,6 +53,7 @@ pub(super) const OPS: &[Op] = &[
             "Tpaddings: {int32, int64} = DT_INT32",
         ],
         kernels: &[cpu::<SpaceToBatch>().types("T", types::REAL)],
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
 ];
@@ -264,4 +270,18 @@ impl Kernel for BatchToSpace {
         ctx.set_output(0, output);
         Ok(())
     }
+}
+
+/// Each op undoes another.
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let grad = g.grad(0)?;
+    let mut gradients = vec![None; g.num_inputs()];
+    let back = match &*g.node().op {
+        "BatchToSpace" => g.call_with_attrs("SpaceToBatch", [grad, g.input(1)])?,
+        "SpaceToBatch" => g.call_with_attrs("BatchToSpace", [grad, g.input(1)])?,
+        "BatchToSpaceND" => g.call("SpaceToBatchND", [grad, g.input(1), g.input(2)])?,
+        _ => g.call("BatchToSpaceND", [grad, g.input(1), g.input(2)])?,
+    };
+    gradients[0] = Some(back.into());
+    Ok(gradients)
 }

@@ -1,12 +1,15 @@
 //! `SpaceToDepth` and `DepthToSpace`: blocks of pixels as channels, and back.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, cpu,
+};
 use tensorfleet_tensor::{DType, Result, Tensor, invalid_argument};
 
 use super::arguments::shape_of;
 use super::copy::{materialize, parallel};
 use super::types;
 use super::view::View;
+use tensorfleet_framework::gradient::only;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -15,6 +18,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: ATTRS,
         kernels: &[cpu::<DepthToSpace>().types("T", types::ALL)],
+        gradient: Some(to_space_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -23,6 +27,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: ATTRS,
         kernels: &[cpu::<SpaceToDepth>().types("T", ALL_AND_BYTES)],
+        gradient: Some(to_depth_gradient),
         ..Op::DEFAULT
     },
 ];
@@ -144,4 +149,12 @@ impl Kernel for DepthToSpace {
         let (height, width) = (height.saturating_mul(size), width.saturating_mul(size));
         rearrange(ctx, view, &self.0.images(batch, [height, width, depth]), &input)
     }
+}
+
+fn to_space_gradient(g: &GradientContext<'_>) -> InputGradients {
+    only(g.call_with_attrs("SpaceToDepth", [g.grad(0)?])?)
+}
+
+fn to_depth_gradient(g: &GradientContext<'_>) -> InputGradients {
+    only(g.call_with_attrs("DepthToSpace", [g.grad(0)?])?)
 }

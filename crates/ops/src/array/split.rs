@@ -1,12 +1,16 @@
 //! `Split` and `SplitV`: a tensor cut along an axis.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, ShapeContext, cpu,
+};
 use tensorfleet_tensor::{Result, Tensor, invalid_argument};
 
 use super::arguments::{axis_in, integers, single};
 use super::copy::{materialize, parallel};
 use super::types;
 use super::view::View;
+use tensorfleet_graph::Output;
+use tensorfleet_tensor::PartialShape;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -15,6 +19,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: num_split * T"],
         attrs: &["num_split: int >= 1", "T: type"],
         kernels: &[cpu::<Split>().types("T", types::SPLIT)],
+        shape: Some(equal_shapes),
+        gradient: Some(split_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -23,6 +29,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: num_split * T"],
         attrs: &["num_split: int >= 1", "T: type", "Tlen: {int8, int32, int64} = DT_INT64"],
         kernels: &[cpu::<SplitV>().types("T", types::SPLIT)],
+        shape: Some(given_shapes),
+        gradient: Some(split_v_gradient),
         ..Op::DEFAULT
     },
 ];
@@ -142,4 +150,59 @@ fn sizes_for(sizes: &[i64], total: usize) -> Result<Vec<usize>> {
             .map_err(|_| invalid_argument!("Split size at index {i} must be >= 0. Got: {size}"))
     };
     sizes.iter().enumerate().map(size).collect()
+}
+
+fn equal_shapes(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    let mut shape = c.input(1).clone();
+    let axis = c.constant_int(0);
+    if let Some(dims) = &mut shape.dims {
+        let Some(axis) = axis else {
+            return Ok(vec![PartialShape::of_rank(dims.len()); c.num_outputs()]);
+        };
+        let at = crate::shapes::axis_index(axis, dims.len())?;
+        if let Some(length) = dims[at] {
+            if length % c.num_outputs() != 0 {
+                return Err(invalid_argument!(
+                    "dimension {at} of size {length} cannot be cut into {} equal parts",
+                    c.num_outputs()
+                ));
+            }
+            dims[at] = Some(length / c.num_outputs());
+        }
+    }
+    Ok(vec![shape; c.num_outputs()])
+}
+
+fn given_shapes(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    let unknown = || vec![PartialShape::UNKNOWN; c.num_outputs()];
+    let (Some(dims), Some(sizes), Some(axis)) =
+        (&c.input(0).dims, c.constant_ints(1), c.constant_int(2))
+    else {
+        return Ok(unknown());
+    };
+    let at = crate::shapes::axis_index(axis, dims.len())?;
+    let part = |size: &i64| {
+        let mut dims = dims.clone();
+        dims[at] = usize::try_from(*size).ok();
+        PartialShape::known(dims)
+    };
+    Ok(sizes.iter().map(part).collect())
+}
+
+/// The gradients of the parts, one after the other.
+fn joined(g: &GradientContext<'_>, axis: Output) -> Result<Output> {
+    if g.num_outputs() == 1 {
+        return g.grad(0);
+    }
+    let parts: Vec<Output> =
+        (0..g.num_outputs()).map(|index| g.grad(index)).collect::<Result<_>>()?;
+    g.out(NewNode::new("ConcatV2").list(&parts).input(axis))
+}
+
+fn split_gradient(g: &GradientContext<'_>) -> InputGradients {
+    Ok(vec![None, Some(joined(g, g.input(0))?.into())])
+}
+
+fn split_v_gradient(g: &GradientContext<'_>) -> InputGradients {
+    Ok(vec![Some(joined(g, g.input(2))?.into()), None, None])
 }

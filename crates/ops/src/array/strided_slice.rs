@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Variable, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, ShapeContext, Variable, cpu,
+};
 use tensorfleet_tensor::{DType, Result, Tensor, invalid_argument};
 
 use super::arguments::requested_shape;
@@ -10,6 +12,7 @@ use super::copy::{Piece, materialize, overwrite, parallel};
 use super::strided_spec::{Masks, Selection};
 use super::types;
 use super::view::View;
+use tensorfleet_tensor::PartialShape;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -34,6 +37,8 @@ pub(super) const OPS: &[Op] = &[
             "shrink_axis_mask: int = 0",
         ],
         kernels: &[cpu::<StridedSlice>().types("T", types::STRIDED)],
+        shape: Some(slice_shape),
+        gradient: Some(slice_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -50,6 +55,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: WRITE_ATTRS,
         kernels: &[cpu::<Gradient>().types("T", types::STRIDED)],
+        shape: Some(crate::shapes::from_first),
+        gradient: Some(grad_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -202,4 +209,38 @@ fn assign(masks: &Masks, ctx: &KernelContext<'_>, target: &mut Tensor) -> Result
     };
     let write = selection.view(target.dims());
     overwrite(target, &[Piece { source: value, read, write }], parallel(ctx))
+}
+
+/// Sizes that depend on an unknown one are unknown: they differ between two guesses of it.
+fn slice_shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    const LARGE: usize = 1 << 30;
+    let masks = Masks::new(&c.attrs())?;
+    let Some(dims) = &c.input(0).dims else { return Ok(vec![PartialShape::UNKNOWN]) };
+    let (Some(begin), Some(end), Some(strides)) = (c.constant(1), c.constant(2), c.constant(3))
+    else {
+        return Ok(vec![PartialShape::UNKNOWN]);
+    };
+    let select = |guess: usize| {
+        let dims: Vec<usize> = dims.iter().map(|dim| dim.unwrap_or(guess)).collect();
+        masks.select(&dims, &begin, &end, &strides).map(|selection| selection.shape)
+    };
+    let large = select(LARGE)?;
+    let Ok(small) = select(0).or_else(|_| select(1)) else {
+        return Ok(vec![PartialShape::of_rank(large.rank())]);
+    };
+    let dims = large.dims().iter().zip(small.dims()).map(|(a, b)| (a == b).then_some(*a));
+    Ok(vec![PartialShape::known(dims)])
+}
+
+fn slice_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (begin, end, strides) = (g.input(1), g.input(2), g.input(3));
+    let shape = g.cast(g.shape_tensor(g.input(0))?, g.dtype(begin))?;
+    let grad = g.call_with_attrs("StridedSliceGrad", [shape, begin, end, strides, g.grad(0)?])?;
+    Ok(vec![Some(grad.into()), None, None, None])
+}
+
+fn grad_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let inputs = [g.grad(0)?, g.input(1), g.input(2), g.input(3)];
+    let taken = g.call_with_attrs("StridedSlice", inputs)?;
+    Ok(vec![None, None, None, None, Some(taken.into())])
 }

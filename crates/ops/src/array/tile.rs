@@ -1,6 +1,8 @@
 //! `Tile`, its old gradient `TileGrad`, and `BroadcastTo`: a tensor repeated.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, ShapeContext, cpu,
+};
 use tensorfleet_tensor::{Result, Shape, Tensor, invalid_argument};
 
 use super::arguments::{check_size, requested_shape};
@@ -8,6 +10,7 @@ use super::copy::{dims_of, materialize, parallel};
 use super::types;
 use super::view::View;
 use crate::state::combine::{Combine, combine_rows};
+use tensorfleet_tensor::PartialShape;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -16,6 +19,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: &["T: type", "Tidx: {int32, int64} = DT_INT32"],
         kernels: &[cpu::<BroadcastTo>().types("T", types::ALL_AND_FLOAT8)],
+        shape: Some(broadcast_shape),
+        gradient: Some(broadcast_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -24,6 +29,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: &["T: type", "Tmultiples: {int32, int64} = DT_INT32"],
         kernels: &[cpu::<Tile>()],
+        shape: Some(tile_shape),
+        gradient: Some(tile_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -164,4 +171,35 @@ impl Kernel for TileGrad {
         ctx.set_output(0, gradient);
         Ok(())
     }
+}
+
+fn broadcast_shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    Ok(vec![c.input_as_shape(1)])
+}
+
+fn tile_shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    let Some(dims) = &c.input(0).dims else { return Ok(vec![PartialShape::UNKNOWN]) };
+    let times = c.input_as_shape(1).dims.filter(|times| times.len() == dims.len());
+    let Some(times) = times else { return Ok(vec![PartialShape::of_rank(dims.len())]) };
+    let dims = dims.iter().zip(times).map(|(dim, times)| dim.zip(times).map(|(a, b)| a * b));
+    Ok(vec![PartialShape::known(dims)])
+}
+
+fn broadcast_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let reduced = g.unbroadcast(g.grad(0)?, g.input(0), g.output(0))?;
+    Ok(vec![Some(reduced.into()), None])
+}
+
+/// Cuts the gradient into its repetitions and adds them up.
+fn tile_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let input = g.input(0);
+    let shape = g.shape_tensor(input)?;
+    let times = g.cast(g.input(1), tensorfleet_tensor::DType::Int32)?;
+    let pairs = g.out(NewNode::new("Pack").list(&[times, shape]).attr("axis", 1))?;
+    let interleaved = g.reshape(pairs, g.vector(&[-1i32])?)?;
+    let rank = g.rank_tensor(input)?;
+    let twice = g.mul(rank, g.scalar(2i32)?)?;
+    let axes = g.call("Range", [g.scalar(0i32)?, twice, g.scalar(2i32)?])?;
+    let sum = g.call("Sum", [g.reshape(g.grad(0)?, interleaved)?, axes])?;
+    Ok(vec![Some(g.reshape(sum, shape)?.into()), None])
 }

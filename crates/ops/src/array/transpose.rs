@@ -1,7 +1,10 @@
 //! `Transpose`, `ConjugateTranspose`, and the permutations that they take.
 
 use num_complex::Complex;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, ShapeContext, cpu,
+    no_gradient,
+};
 use tensorfleet_kernels::elementwise;
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
 
@@ -9,6 +12,8 @@ use super::arguments::axis_in;
 use super::copy::{materialize, parallel};
 use super::types;
 use super::view::View;
+use tensorfleet_graph::Output;
+use tensorfleet_tensor::PartialShape;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -17,6 +22,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["y: T"],
         attrs: &["T: type", "Tperm: {int32, int64} = DT_INT32"],
         kernels: &[cpu::<ConjugateTranspose>().types("T", types::ALL_AND_FLOAT8)],
+        shape: Some(transposed),
+        gradient: Some(conjugate_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -25,6 +32,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["y: T"],
         attrs: &["T: {int32, int64} = DT_INT32"],
         kernels: &[cpu::<InvertPermutation>()],
+        shape: Some(crate::shapes::unchanged),
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -33,6 +42,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["y: T"],
         attrs: &["T: type", "Tperm: {int32, int64} = DT_INT32"],
         kernels: &[cpu::<Transpose>().types("T", types::ALL_AND_FLOAT8)],
+        shape: Some(transposed),
+        gradient: Some(transpose_gradient),
         ..Op::DEFAULT
     },
 ];
@@ -144,4 +155,40 @@ impl Kernel for InvertPermutation {
         ctx.set_output(0, output);
         Ok(())
     }
+}
+
+fn transposed(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    let Some(dims) = &c.input(0).dims else { return Ok(vec![PartialShape::UNKNOWN]) };
+    let Some(order) = c.constant_ints(1) else {
+        return Ok(vec![PartialShape::of_rank(dims.len())]);
+    };
+    if order.len() != dims.len() {
+        return Err(invalid_argument!(
+            "an order of {} dimensions does not fit a tensor of shape {}",
+            order.len(),
+            c.input(0)
+        ));
+    }
+    let axes: Result<Vec<usize>> =
+        order.iter().map(|&axis| crate::shapes::axis_index(axis, dims.len())).collect();
+    Ok(vec![PartialShape::known(axes?.into_iter().map(|axis| dims[axis]))])
+}
+
+/// The order that undoes the node's: a constant where that is one.
+fn inverse(g: &GradientContext<'_>) -> Result<Output> {
+    let order = g.constant_value(g.input(1)).and_then(|order| order.to_i64_vec().ok());
+    let Some(order) = order else { return g.call("InvertPermutation", [g.input(1)]) };
+    let mut back = vec![0i32; order.len()];
+    for (to, &from) in order.iter().enumerate() {
+        back[crate::shapes::axis_index(from, order.len())?] = to as i32;
+    }
+    g.vector(&back)
+}
+
+fn transpose_gradient(g: &GradientContext<'_>) -> InputGradients {
+    Ok(vec![Some(g.call("Transpose", [g.grad(0)?, inverse(g)?])?.into()), None])
+}
+
+fn conjugate_gradient(g: &GradientContext<'_>) -> InputGradients {
+    Ok(vec![Some(g.call("ConjugateTranspose", [g.grad(0)?, inverse(g)?])?.into()), None])
 }

@@ -4,9 +4,10 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use half::{bf16, f16};
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, ShapeContext, cpu, no_gradient};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::reduce::{Ordered, argmax, argmin};
+use tensorfleet_tensor::PartialShape;
 use tensorfleet_tensor::{
     DType, Element, Result, Shape, Tensor, dispatch, internal, invalid_argument,
 };
@@ -40,6 +41,8 @@ pub(super) const OPS: &[Op] = &[
             "output_type: {int16, uint16, int32, int64} = DT_INT64",
         ],
         kernels: &[cpu::<Arg<Largest>>().types("T", TYPES)],
+        shape: Some(shape),
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -52,6 +55,8 @@ pub(super) const OPS: &[Op] = &[
             "output_type: {int32, int64} = DT_INT64",
         ],
         kernels: &[cpu::<Arg<Smallest>>().types("T", TYPES)],
+        shape: Some(shape),
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
 ];
@@ -149,4 +154,13 @@ fn find<E: Extreme, T: Element + Ordered>(
 ) -> Result<Tensor> {
     let values = input.values::<T>()?;
     Tensor::build(shape, |out: &mut [i64]| E::find(par, values, dims, out))
+}
+
+fn shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    let (Some(dims), Some(axis)) = (&c.input(0).dims, c.constant_int(1)) else {
+        return Ok(vec![PartialShape::UNKNOWN]);
+    };
+    let mut dims = dims.clone();
+    dims.remove(crate::shapes::axis_index(axis, dims.len())?);
+    Ok(vec![PartialShape::known(dims)])
 }

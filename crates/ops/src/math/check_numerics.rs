@@ -3,11 +3,14 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use half::{bf16, f16};
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, cpu,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{Result, Tensor, dispatch, internal, invalid_argument};
 
 use super::dtypes::{REALS, T_REAL};
+use tensorfleet_framework::gradient::only;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -17,6 +20,8 @@ pub(super) const OPS: &[Op] = &[
         attrs: &[T_REAL, "message: string"],
         stateful: true,
         kernels: &[cpu::<CheckNumerics>().types("T", REALS)],
+        shape: Some(crate::shapes::unchanged),
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -110,4 +115,11 @@ fn abnormalities(par: Parallel, tensor: &Tensor) -> Result<u8> {
         else => return Err(internal!("CheckNumerics was given a {} tensor", tensor.dtype()))
     );
     Ok(found.into_inner())
+}
+
+/// The gradient must be a number too.
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let text = "Not a number (NaN) or infinity (Inf) values detected in gradient.";
+    let node = NewNode::new("CheckNumerics").input(g.grad(0)?).attr("message", text);
+    only(g.out(node)?)
 }

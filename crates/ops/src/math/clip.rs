@@ -2,7 +2,9 @@
 
 use half::{bf16, f16};
 use num_complex::Complex;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, cpu,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{DType, Element, Result, Tensor, dispatch, internal, invalid_argument};
 
@@ -30,6 +32,8 @@ pub(super) const OPS: &[Op] = &[Op {
     outputs: &["output: T"],
     attrs: &[T_NUMBER],
     kernels: &[cpu::<ClipByValue>().types("T", TYPES)],
+    shape: Some(crate::shapes::unchanged),
+    gradient: Some(gradient),
     ..Op::DEFAULT
 }];
 
@@ -101,4 +105,16 @@ fn max<T: PartialOrd>(t: T, bound: T) -> T {
 /// Complex numbers are clipped part by part.
 fn by_parts<T: Copy>(f: fn(T, T) -> T) -> impl Fn(Complex<T>, Complex<T>) -> Complex<T> + Sync {
     move |a, b| Complex::new(f(a.re, b.re), f(a.im, b.im))
+}
+
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (x, low, high, grad) = (g.input(0), g.input(1), g.input(2), g.grad(0)?);
+    let zero = g.number_like(0.0, grad)?;
+    let below = g.call("Less", [x, low])?;
+    let above = g.call("Greater", [x, high])?;
+    let outside = g.call("LogicalOr", [below, above])?;
+    let dx = g.call("SelectV2", [outside, zero, grad])?;
+    let of_low = g.unbroadcast(g.call("SelectV2", [below, grad, zero])?, low, x)?;
+    let of_high = g.unbroadcast(g.call("SelectV2", [above, grad, zero])?, high, x)?;
+    Ok(vec![Some(dx.into()), Some(of_low.into()), Some(of_high.into())])
 }

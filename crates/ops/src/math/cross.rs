@@ -1,12 +1,15 @@
 //! `Cross`: the cross product of vectors of three.
 
 use half::{bf16, f16};
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, cpu,
+};
 use tensorfleet_tensor::{
     Element, Result, Tensor, dispatch, failed_precondition, internal, invalid_argument,
 };
 
 use super::dtypes::{ORDERED, T_ORDERED};
+use tensorfleet_framework::gradient::both;
 
 pub(super) const OPS: &[Op] = &[Op {
     name: "Cross",
@@ -14,6 +17,8 @@ pub(super) const OPS: &[Op] = &[Op {
     outputs: &["product: T"],
     attrs: &[T_ORDERED],
     kernels: &[cpu::<Cross>().types("T", ORDERED)],
+    shape: Some(crate::shapes::unchanged),
+    gradient: Some(gradient),
     ..Op::DEFAULT
 }];
 
@@ -73,4 +78,9 @@ fn cross<T: Element>(a: &Tensor, b: &Tensor, f: fn(T, T, T, T) -> T) -> Result<T
             }
         }
     })
+}
+
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (u, v, grad) = (g.input(0), g.input(1), g.grad(0)?);
+    both(g.call("Cross", [v, grad])?, g.call("Cross", [grad, u])?)
 }

@@ -1,12 +1,13 @@
 //! `Range` and `LinSpace`: evenly spaced numbers.
 
 use half::{bf16, f16};
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, ShapeContext, cpu, no_gradient};
 use tensorfleet_tensor::{
     DType, Element, Error, Result, Shape, Tensor, dispatch, internal, invalid_argument,
 };
 
 use super::dtypes::{INDICES, T_REAL, WIDE_REALS};
+use tensorfleet_tensor::PartialShape;
 
 const RANGES: &[DType] =
     &[DType::BFloat16, DType::Half, DType::Float, DType::Double, DType::Int32, DType::Int64];
@@ -18,6 +19,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: &[T_REAL, "Tidx: {int32, int64} = DT_INT32"],
         kernels: &[cpu::<LinSpace>().types("T", WIDE_REALS).types("Tidx", INDICES)],
+        shape: Some(linspace_shape),
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -29,6 +32,8 @@ pub(super) const OPS: &[Op] = &[
              uint64} = DT_INT32",
         ],
         kernels: &[cpu::<Range>().types("Tidx", RANGES)],
+        shape: Some(range_shape),
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
 ];
@@ -194,4 +199,22 @@ impl Kernel for LinSpace {
         ctx.set_output(0, spaced);
         Ok(())
     }
+}
+
+fn linspace_shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    let count = c.constant_ints(2).and_then(|count| usize::try_from(*count.first()?).ok());
+    Ok(vec![PartialShape::known([count])])
+}
+
+fn range_shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    let bound = |index| c.constant_ints(index).and_then(|bound| bound.first().copied());
+    let length = match (bound(0), bound(1), bound(2)) {
+        (Some(start), Some(limit), Some(delta)) if delta != 0 => {
+            let span = i128::from(limit) - i128::from(start);
+            let steps = span / i128::from(delta) + i128::from(span % i128::from(delta) != 0);
+            usize::try_from(steps.max(0)).ok()
+        }
+        _ => None,
+    };
+    Ok(vec![PartialShape::known([length])])
 }

@@ -5,12 +5,15 @@ use std::marker::PhantomData;
 
 use half::{bf16, f16};
 use num_complex::Complex;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, cpu,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::parallel::{rows, rows_mut};
 use tensorfleet_tensor::{Element, Result, Tensor, dispatch, internal, invalid_argument};
 
 use super::dtypes::{INDICES, NUMBERS, REALS, T_NUMBER, T_REAL};
+use tensorfleet_graph::Output;
 
 /// Elements below which another thread is not worth waking.
 const MIN_PIECE: usize = 16 * 1024;
@@ -19,22 +22,24 @@ const REVERSE: &str = "reverse: bool = false";
 const TIDX: &str = "Tidx: {int32, int64} = DT_INT32";
 
 macro_rules! ops {
-    ($($name:ident: $attr:expr, $types:expr;)+) => {
+    ($($name:ident: $attr:expr, $types:expr, $gradient:path;)+) => {
         pub(super) const OPS: &[Op] = &[$(Op {
             name: stringify!($name),
             inputs: &["x: T", "axis: Tidx"],
             outputs: &["out: T"],
             attrs: &[EXCLUSIVE, REVERSE, $attr, TIDX],
             kernels: &[cpu::<Scan<$name>>().types("T", $types).types("Tidx", INDICES)],
+            shape: Some(crate::shapes::unchanged),
+            gradient: Some($gradient),
             ..Op::DEFAULT
         },)+];
     };
 }
 
 ops! {
-    Cumprod: T_NUMBER, NUMBERS;
-    Cumsum: T_NUMBER, NUMBERS;
-    CumulativeLogsumexp: T_REAL, REALS;
+    Cumprod: T_NUMBER, NUMBERS, product_gradient;
+    Cumsum: T_NUMBER, NUMBERS, sum_gradient;
+    CumulativeLogsumexp: T_REAL, REALS, log_sum_gradient;
 }
 
 /// Which total is kept.
@@ -216,4 +221,39 @@ fn line<R: Running<T>, T: Element>(totals: &mut [R::Acc], x: &[T], out: &mut [T]
         *out = R::store(if order.exclusive { *total } else { next });
         *total = next;
     }
+}
+
+/// A running total of `x` in the opposite direction.
+fn opposite(g: &GradientContext<'_>, op: &str, x: Output) -> Result<Output> {
+    let attrs = g.attrs();
+    let node = NewNode::new(op).input(x).input(g.input(1));
+    let node = node.attr("exclusive", attrs.bool("exclusive")?);
+    g.out(node.attr("reverse", !attrs.bool("reverse")?))
+}
+
+fn sum_gradient(g: &GradientContext<'_>) -> InputGradients {
+    Ok(vec![Some(opposite(g, "Cumsum", g.grad(0)?)?.into()), None])
+}
+
+fn product_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let products = g.mul(g.conj(g.output(0))?, g.grad(0)?)?;
+    let sums = opposite(g, "Cumsum", products)?;
+    Ok(vec![Some(g.div(sums, g.conj(g.input(0))?)?.into()), None])
+}
+
+/// Works with logarithms of the positive and the negative gradients, which may be of any size.
+fn log_sum_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (x, y, grad) = (g.input(0), g.output(0), g.grad(0)?);
+    let zero = g.number_like(0.0, grad)?;
+    let lowest = g.number_like(f64::from(f32::MIN) * 0.5, grad)?;
+    let part = |comparison: &str, size: Output| {
+        let chosen = g.call(comparison, [grad, zero])?;
+        let log = g.call("Log", [g.call("SelectV2", [chosen, size, g.ones_like(grad)?])?])?;
+        let log = g.call("SelectV2", [chosen, log, lowest])?;
+        let sums = opposite(g, "CumulativeLogsumexp", g.sub(log, y)?)?;
+        g.call("Exp", [g.add2(sums, x)?])
+    };
+    let positive = part("Greater", grad)?;
+    let negative = part("Less", g.neg(grad)?)?;
+    Ok(vec![Some(g.sub(positive, negative)?.into()), None])
 }

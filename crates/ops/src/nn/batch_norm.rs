@@ -4,7 +4,10 @@
 //! spaces carry the mean and the variance of the batch from the forward op to its gradient.
 
 use half::{bf16, f16};
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, Op, Value, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, KernelDef, NewNode, Op,
+    ShapeContext, Value, cpu,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::batch_norm::{
     Channels, inference_grad, moments, normalize, training_grad,
@@ -14,6 +17,7 @@ use tensorfleet_tensor::{DType, Result, Shape, Tensor, dispatch, invalid_argumen
 use super::layout::{channels_last, from_channels_last};
 use super::window::Layout;
 use crate::sparse::number::{Number, for_real};
+use tensorfleet_tensor::PartialShape;
 
 const FORWARD: &[KernelDef] = &[cpu::<BatchNorm>()];
 const FORWARD_V3: &[KernelDef] = &[cpu::<BatchNorm>().types("U", &[DType::Float])];
@@ -38,6 +42,8 @@ pub(super) const OPS: &[Op] = &[
             "is_training: bool = true",
         ],
         kernels: FORWARD,
+        shape: Some(shape),
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -131,6 +137,8 @@ pub(super) const OPS: &[Op] = &[
             "is_training: bool = true",
         ],
         kernels: FORWARD,
+        shape: Some(shape),
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -153,6 +161,8 @@ pub(super) const OPS: &[Op] = &[
             "is_training: bool = true",
         ],
         kernels: FORWARD_V3,
+        shape: Some(shape),
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -445,4 +455,28 @@ impl Kernel for BatchNormGrad {
     fn cost(&self, inputs: &[Value]) -> u64 {
         cost(inputs) * 2
     }
+}
+
+fn shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    let mut shapes = vec![c.input(0).clone()];
+    shapes.extend(vec![c.input(1).clone(); 2]);
+    Ok(shapes)
+}
+
+/// In training the reserve spaces hold what the batch says; otherwise the gradient is that of a
+/// fixed scale and shift.
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (op, reserves) = match &*g.node().op {
+        "FusedBatchNorm" => ("FusedBatchNormGrad", 2),
+        "FusedBatchNormV2" => ("FusedBatchNormGradV2", 2),
+        _ => ("FusedBatchNormGradV3", 3),
+    };
+    let training = g.attrs().bool("is_training")?;
+    let mut node = NewNode::new(op).input(g.grad(0)?).input(g.input(0)).input(g.input(1));
+    for index in 0..reserves {
+        let reserve = if training || index == 2 { g.output(3 + index) } else { g.input(3 + index) };
+        node = node.input(reserve);
+    }
+    let [x, scale, offset] = g.outs(g.with_attrs_of(node)?)?;
+    Ok(vec![Some(x.into()), Some(scale.into()), Some(offset.into()), None, None])
 }

@@ -1,7 +1,10 @@
 //! `LRN`: local response normalisation over channels, and its gradient.
 
 use half::{bf16, f16};
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_framework::gradient::only;
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, Value, cpu,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::lrn::{Lrn, lrn, lrn_grad};
 use tensorfleet_tensor::{Result, Tensor, dispatch, invalid_argument};
@@ -21,6 +24,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: ATTRS,
         kernels: &[cpu::<Normalize>()],
+        shape: Some(crate::shapes::unchanged),
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -139,4 +144,8 @@ impl Kernel for NormalizeGrad {
     fn cost(&self, inputs: &[Value]) -> u64 {
         cost(inputs) * 4
     }
+}
+
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    only(g.call_with_attrs("LRNGrad", [g.grad(0)?, g.input(0), g.output(0)])?)
 }

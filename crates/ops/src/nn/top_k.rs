@@ -3,7 +3,9 @@
 use std::cmp::Ordering;
 
 use half::{bf16, f16};
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, cpu,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::parallel::{rows, rows_mut};
 use tensorfleet_tensor::{DType, Element, Result, Shape, Tensor, dispatch, invalid_argument};
@@ -25,6 +27,7 @@ pub(super) const OPS: &[Op] = &[
              uint32, uint64}",
         ],
         kernels: &[cpu::<TopK>().types("T", REAL_NUMBERS)],
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -39,6 +42,7 @@ pub(super) const OPS: &[Op] = &[
             "index_type: {int16, int32, int64} = DT_INT32",
         ],
         kernels: &[cpu::<TopK>().types("T", REAL_NUMBERS)],
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
 ];
@@ -201,4 +205,30 @@ fn first_largest<T: PartialOrd + Copy>(row: &[T]) -> usize {
 /// NaN goes last: sorting needs an order of all values.
 fn largest_first<T: PartialOrd>(a: &T, b: &T) -> Ordering {
     b.partial_cmp(a).unwrap_or_else(|| is_nan(a).cmp(&is_nan(b)))
+}
+
+/// The gradient goes back to where the values were found.
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (input, indices, grad) = (g.input(0), g.output(1), g.grad(0)?);
+    let shape = g.shape_tensor(input)?;
+    let column = g.vector(&[-1i32, 1])?;
+    let last = |shape| {
+        let (at, axis) = (g.scalar(-1i32)?, g.scalar(0i32)?);
+        let rank = g.call("Size", [shape])?;
+        g.call("GatherV2", [shape, g.add2(rank, at)?, axis])
+    };
+    // Rows of a matrix, and from each the numbers of its elements in a flat tensor.
+    let (row_length, taken) = (last(shape)?, last(g.call("Shape", [indices])?)?);
+    let rows = g.call("FloorDiv", [g.size_tensor(input)?, row_length])?;
+    let starts = g.call("Range", [g.scalar(0i32)?, rows, g.scalar(1i32)?])?;
+    let starts = g.reshape(g.mul(starts, row_length)?, column)?;
+    let table = g.out(NewNode::new("Pack").list(&[rows, taken]))?;
+    let flat = g.add2(g.reshape(indices, table)?, starts)?;
+    let flat = g.reshape(flat, column)?;
+    let values = g.reshape(grad, g.vector(&[-1i32])?)?;
+    let size = g.reshape(g.size_tensor(input)?, g.vector(&[1i32])?)?;
+    let spread = g.call("ScatterNd", [flat, values, size])?;
+    let mut gradients = vec![None; g.num_inputs()];
+    gradients[0] = Some(g.reshape(spread, shape)?.into());
+    Ok(gradients)
 }

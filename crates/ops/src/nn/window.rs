@@ -1,8 +1,8 @@
 //! Windows that slide over images: how attributes state their sizes, steps and paddings.
 
-use tensorfleet_framework::Attrs;
+use tensorfleet_framework::{Attrs, ShapeContext};
 use tensorfleet_kernels::conv::Axis;
-use tensorfleet_tensor::{Result, invalid_argument, resource_exhausted};
+use tensorfleet_tensor::{PartialShape, Result, invalid_argument, resource_exhausted};
 
 /// What surrounds an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -183,4 +183,39 @@ impl Layout {
             [&[batch], space, &[channels]].concat()
         }
     }
+}
+
+/// The sizes after windows have been laid over a tensor, as far as they are known. `sizes` are the
+/// windows' sizes in each dimension of space, `None` where unknown.
+pub(super) fn windowed(
+    c: &ShapeContext<'_>,
+    layout: Layout,
+    sizes: &[Option<usize>],
+    strides: &[i64],
+    dilations: &[i64],
+    channels: Option<usize>,
+) -> Result<PartialShape> {
+    let padding = Padding::new(&c.attrs(), layout)?;
+    let Some(input) = &c.input(0).dims else { return Ok(PartialShape::of_rank(layout.rank())) };
+    if input.len() != layout.rank() {
+        return Err(invalid_argument!(
+            "the input must have rank {}, but has shape {}",
+            layout.rank(),
+            c.input(0)
+        ));
+    }
+    let mut dims = input.clone();
+    dims[layout.channel_axis()] = channels;
+    for (index, &size) in sizes.iter().enumerate() {
+        let dimension = layout.space() + index;
+        let step = |values: &[i64]| values.get(dimension).copied().unwrap_or(1);
+        dims[dimension] = match (input[dimension], size) {
+            (Some(length), Some(size)) => {
+                let window = Window { size, stride: step(strides), dilation: step(dilations) };
+                Some(padding.axis(dimension, length, window)?.output)
+            }
+            _ => None,
+        };
+    }
+    Ok(PartialShape::known(dims))
 }

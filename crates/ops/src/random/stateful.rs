@@ -1,7 +1,7 @@
 //! Ops whose generator lives in the node: every run goes on where the last one ended.
 
 use half::{bf16, f16};
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu, no_gradient};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::random::{GuardedPhilox, gamma, multinomial, multinomial_blocks, poisson};
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, dispatch, invalid_argument};
@@ -82,6 +82,8 @@ pub(super) const OPS: &[Op] = &[
         attrs: CONTINUOUS,
         stateful: true,
         kernels: &[cpu::<RandomContinuous>().types("dtype", FLOATS)],
+        shape: Some(crate::shapes::from_first),
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -91,6 +93,8 @@ pub(super) const OPS: &[Op] = &[
         attrs: CONTINUOUS,
         stateful: true,
         kernels: &[cpu::<RandomContinuous>().types("dtype", FLOATS)],
+        shape: Some(crate::shapes::from_first),
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -100,6 +104,8 @@ pub(super) const OPS: &[Op] = &[
         attrs: &["seed: int = 0", "seed2: int = 0", "Tout: {int32, int64}", "T: {int32, int64}"],
         stateful: true,
         kernels: &[cpu::<RandomUniformInt>()],
+        shape: Some(crate::shapes::from_first),
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -109,6 +115,8 @@ pub(super) const OPS: &[Op] = &[
         attrs: CONTINUOUS,
         stateful: true,
         kernels: &[cpu::<RandomContinuous>().types("dtype", FLOATS)],
+        shape: Some(crate::shapes::from_first),
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
 ];

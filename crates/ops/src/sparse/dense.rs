@@ -1,9 +1,13 @@
 //! From sparse tensors to dense ones: `SparseToDense` and the product with a matrix.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, ShapeContext,
+    Value, cpu,
+};
 use tensorfleet_tensor::{DType, Element, Result, Shape, Tensor, invalid_argument};
 
 use super::number::{Number, for_number};
+use tensorfleet_tensor::PartialShape;
 
 const PRODUCTS: &[DType] = &[
     DType::Float,
@@ -27,6 +31,7 @@ pub(super) const OPS: &[Op] = &[
             "adjoint_b: bool = false",
         ],
         kernels: &[cpu::<MatMul>().types("T", PRODUCTS)],
+        gradient: Some(product_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -40,6 +45,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["dense: T"],
         attrs: &["validate_indices: bool = true", "T: type", "Tindices: {int32, int64}"],
         kernels: &[cpu::<ToDense>()],
+        shape: Some(to_dense_shape),
+        gradient: Some(to_dense_gradient),
         ..Op::DEFAULT
     },
 ];
@@ -323,4 +330,41 @@ impl Kernel for MatMul {
             _ => 0,
         }
     }
+}
+
+fn to_dense_shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    Ok(vec![c.input_as_shape(1)])
+}
+
+fn to_dense_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (indices, grad) = (g.input(0), g.grad(0)?);
+    let values = g.call("GatherNd", [grad, indices])?;
+    let zeros = g.zeros_like(g.input(2))?;
+    let rest = g.call("TensorScatterUpdate", [grad, indices, zeros])?;
+    let axes = g.call("Range", [g.scalar(0i32)?, g.rank_tensor(grad)?, g.scalar(1i32)?])?;
+    let default = g.call("Sum", [rest, axes])?;
+    Ok(vec![None, None, Some(values.into()), Some(default.into())])
+}
+
+/// For the values of the sparse matrix, the products of the rows and columns where they stand.
+fn product_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let attrs = g.attrs();
+    let (indices, values, shape, b) = (g.input(0), g.input(1), g.input(2), g.input(3));
+    let (adjoint_a, adjoint_b) = (attrs.bool("adjoint_a")?, attrs.bool("adjoint_b")?);
+    let grad = g.grad(0)?;
+    let node = NewNode::new("SparseTensorDenseMatMul").input(indices).input(values).input(shape);
+    let mut of_b = g.out(node.input(grad).attr("adjoint_a", !adjoint_a))?;
+    if adjoint_b {
+        let order = g.vector(&[1i32, 0])?;
+        of_b = g.conj(g.call("Transpose", [of_b, order])?)?;
+    }
+    let column = |at: i32| g.call("GatherV2", [indices, g.scalar(at)?, g.scalar(1i32)?]);
+    let (rows, columns) = (column(0)?, column(1)?);
+    let b = if adjoint_b { g.conj(g.call("Transpose", [b, g.vector(&[1i32, 0])?])?)? } else { b };
+    let (in_grad, in_b) = if adjoint_a { (columns, rows) } else { (rows, columns) };
+    let axis = g.scalar(0i32)?;
+    let a = g.call("GatherV2", [grad, in_grad, axis])?;
+    let b = g.call("GatherV2", [g.conj(b)?, in_b, axis])?;
+    let of_values = g.call("Sum", [g.mul(a, b)?, g.vector(&[1i32])?])?;
+    Ok(vec![None, Some(of_values.into()), None, Some(of_b.into())])
 }

@@ -12,6 +12,7 @@ mod ragged;
 mod rearrange;
 mod reduce;
 mod segment;
+mod segment_gradient;
 mod set;
 mod slice;
 mod sparse_segment;

@@ -1,9 +1,11 @@
 //! Segments: reducing the rows of a tensor that have the same id.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, ShapeContext, cpu};
 use tensorfleet_tensor::{Result, Shape, Tensor, invalid_argument};
 
 use super::number::{NUMBERS, Number, REAL_NUMBERS, Real, for_number, for_real};
+use super::segment_gradient as gradient;
+use tensorfleet_tensor::PartialShape;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -15,6 +17,7 @@ pub(super) const OPS: &[Op] = &[
             "Tindices: {int32, int64}",
         ],
         kernels: &[cpu::<Sorted>().types("T", REAL_NUMBERS)],
+        gradient: Some(gradient::extreme),
         ..Op::DEFAULT
     },
     Op {
@@ -26,6 +29,7 @@ pub(super) const OPS: &[Op] = &[
             "Tindices: {int32, int64}",
         ],
         kernels: &[cpu::<Sorted>().types("T", NUMBERS)],
+        gradient: Some(gradient::mean),
         ..Op::DEFAULT
     },
     Op {
@@ -37,6 +41,7 @@ pub(super) const OPS: &[Op] = &[
             "Tindices: {int32, int64}",
         ],
         kernels: &[cpu::<Sorted>().types("T", REAL_NUMBERS)],
+        gradient: Some(gradient::extreme),
         ..Op::DEFAULT
     },
     Op {
@@ -59,6 +64,7 @@ pub(super) const OPS: &[Op] = &[
             "Tindices: {int32, int64}",
         ],
         kernels: &[cpu::<Sorted>().types("T", NUMBERS)],
+        gradient: Some(gradient::sum),
         ..Op::DEFAULT
     },
     Op {
@@ -71,6 +77,8 @@ pub(super) const OPS: &[Op] = &[
             "Tnumsegments: {int32, int64} = DT_INT32",
         ],
         kernels: &[cpu::<Unsorted>().types("T", REAL_NUMBERS)],
+        shape: Some(unsorted_shape),
+        gradient: Some(gradient::unsorted_extreme),
         ..Op::DEFAULT
     },
     Op {
@@ -83,6 +91,8 @@ pub(super) const OPS: &[Op] = &[
             "Tnumsegments: {int32, int64} = DT_INT32",
         ],
         kernels: &[cpu::<Unsorted>().types("T", REAL_NUMBERS)],
+        shape: Some(unsorted_shape),
+        gradient: Some(gradient::unsorted_extreme),
         ..Op::DEFAULT
     },
     Op {
@@ -95,6 +105,7 @@ pub(super) const OPS: &[Op] = &[
             "Tnumsegments: {int32, int64} = DT_INT32",
         ],
         kernels: &[cpu::<Unsorted>().types("T", NUMBERS)],
+        shape: Some(unsorted_shape),
         ..Op::DEFAULT
     },
     Op {
@@ -107,6 +118,8 @@ pub(super) const OPS: &[Op] = &[
             "Tnumsegments: {int32, int64} = DT_INT32",
         ],
         kernels: &[cpu::<Unsorted>().types("T", NUMBERS)],
+        shape: Some(unsorted_shape),
+        gradient: Some(gradient::unsorted_sum),
         ..Op::DEFAULT
     },
 ];
@@ -359,4 +372,13 @@ fn position(shape: &Shape, mut flat: usize) -> String {
     }
     let words: Vec<String> = indices.iter().map(usize::to_string).collect();
     format!("[{}]", words.join(","))
+}
+
+fn unsorted_shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    let (Some(data), Some(ids)) = (&c.input(0).dims, &c.input(1).dims) else {
+        return Ok(vec![PartialShape::UNKNOWN]);
+    };
+    let count = c.constant_int(2).and_then(|count| usize::try_from(count).ok());
+    let rest = data.get(ids.len()..).unwrap_or_default();
+    Ok(vec![PartialShape::known([count].into_iter().chain(rest.iter().copied()))])
 }

@@ -7,6 +7,7 @@ use tensorfleet_tensor::{DType, Element, Result, Shape, Tensor, invalid_argument
 
 use super::number::{Number, REAL_NUMBERS};
 use super::segment::{requested_count, segment_count, sorted_targets};
+use super::segment_gradient as of;
 
 const FLOATS: &[DType] = &[DType::BFloat16, DType::Half, DType::Float, DType::Double];
 
@@ -22,6 +23,7 @@ pub(super) const OPS: &[Op] = &[
             "sparse_gradient: bool = false",
         ],
         kernels: &[cpu::<Reduce>().types("T", FLOATS)],
+        gradient: Some(of::sparse_mean),
         ..Op::DEFAULT
     },
     Op {
@@ -70,6 +72,7 @@ pub(super) const OPS: &[Op] = &[
             "sparse_gradient: bool = false",
         ],
         kernels: &[cpu::<Reduce>().types("T", FLOATS)],
+        gradient: Some(of::sparse_mean),
         ..Op::DEFAULT
     },
     Op {
@@ -83,6 +86,7 @@ pub(super) const OPS: &[Op] = &[
             "sparse_gradient: bool = false",
         ],
         kernels: &[cpu::<Reduce>().types("T", FLOATS)],
+        gradient: Some(of::sparse_sqrt_n),
         ..Op::DEFAULT
     },
     Op {
@@ -131,6 +135,7 @@ pub(super) const OPS: &[Op] = &[
             "sparse_gradient: bool = false",
         ],
         kernels: &[cpu::<Reduce>().types("T", FLOATS)],
+        gradient: Some(of::sparse_sqrt_n),
         ..Op::DEFAULT
     },
     Op {
@@ -144,6 +149,7 @@ pub(super) const OPS: &[Op] = &[
             "sparse_gradient: bool = false",
         ],
         kernels: &[cpu::<Reduce>().types("T", REAL_NUMBERS)],
+        gradient: Some(of::sparse_sum),
         ..Op::DEFAULT
     },
     Op {
@@ -192,6 +198,7 @@ pub(super) const OPS: &[Op] = &[
             "sparse_gradient: bool = false",
         ],
         kernels: &[cpu::<Reduce>().types("T", REAL_NUMBERS)],
+        gradient: Some(of::sparse_sum),
         ..Op::DEFAULT
     },
 ];

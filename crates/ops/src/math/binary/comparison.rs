@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use half::{bf16, f16};
 use num_complex::Complex;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu, no_gradient};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{DType, Result, Tensor, dispatch, invalid_argument};
 
@@ -46,6 +46,8 @@ macro_rules! ordered {
             outputs: &["z: bool"],
             attrs: &[T_ORDERED],
             kernels: &[cpu::<Elementwise<$name>>().types("T", ORDERED)],
+            shape: Some(crate::shapes::broadcasts),
+            gradient: Some(no_gradient),
             ..Op::DEFAULT
         },)+];
 
@@ -82,6 +84,8 @@ pub(in crate::math) const OPS: &[Op] = &[
         attrs: &[T_NUMBER, "tolerance: float = 1e-05"],
         commutative: true,
         kernels: &[cpu::<ApproximateEqual>().types("T", WIDE_REALS)],
+        shape: Some(crate::shapes::broadcasts),
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -91,6 +95,8 @@ pub(in crate::math) const OPS: &[Op] = &[
         attrs: EQUAL_ATTRS,
         commutative: true,
         kernels: &[cpu::<Equality<Equal>>().types("T", COMPARABLE)],
+        shape: Some(crate::shapes::broadcasts),
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -100,6 +106,8 @@ pub(in crate::math) const OPS: &[Op] = &[
         attrs: EQUAL_ATTRS,
         commutative: true,
         kernels: &[cpu::<Equality<NotEqual>>().types("T", COMPARABLE)],
+        shape: Some(crate::shapes::broadcasts),
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
 ];

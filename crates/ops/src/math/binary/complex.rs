@@ -1,12 +1,13 @@
 //! `Complex`: complex numbers from their parts.
 
 use num_complex::Complex as Number;
-use tensorfleet_framework::{Op, cpu};
+use tensorfleet_framework::{GradientContext, InputGradients, NewNode, Op, cpu};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{DType, Result, Tensor};
 
 use super::{Elementwise, Function};
 use crate::broadcast::zip;
+use tensorfleet_framework::gradient::both;
 
 pub(in crate::math) const OPS: &[Op] = &[Op {
     name: "Complex",
@@ -21,6 +22,8 @@ pub(in crate::math) const OPS: &[Op] = &[Op {
             .types("T", &[DType::Double])
             .types("Tout", &[DType::Complex128]),
     ],
+    shape: Some(crate::shapes::broadcasts),
+    gradient: Some(gradient),
     ..Op::DEFAULT
 }];
 
@@ -35,4 +38,10 @@ impl Function for Complex {
             zip(par, &real, &imag, Number::<f64>::new)
         }
     }
+}
+
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (real, imag, grad) = (g.input(0), g.input(1), g.grad(0)?);
+    let part = |op: &str| g.out(NewNode::new(op).input(grad).attr("Tout", g.dtype(real)));
+    both(g.unbroadcast(part("Real")?, real, imag)?, g.unbroadcast(part("Imag")?, imag, real)?)
 }

@@ -1,6 +1,6 @@
 //! Conjunction and disjunction.
 
-use tensorfleet_framework::{Op, cpu};
+use tensorfleet_framework::{Op, cpu, no_gradient};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{Result, Tensor};
 
@@ -13,6 +13,8 @@ pub(in crate::math) const OPS: &[Op] = &[
         outputs: &["z: bool"],
         commutative: true,
         kernels: &[cpu::<Elementwise<LogicalAnd>>()],
+        shape: Some(crate::shapes::broadcasts),
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -21,6 +23,8 @@ pub(in crate::math) const OPS: &[Op] = &[
         outputs: &["z: bool"],
         commutative: true,
         kernels: &[cpu::<Elementwise<LogicalOr>>()],
+        shape: Some(crate::shapes::broadcasts),
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
 ];

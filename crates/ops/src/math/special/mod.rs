@@ -5,6 +5,7 @@
 
 mod bessel;
 mod gamma;
+mod gradient;
 mod incomplete;
 mod integrals;
 mod inverse;
@@ -26,13 +27,15 @@ use crate::broadcast::{rows_of, zip_rows_reusing};
 const T_WIDE: &str = "T: {float, double}";
 
 macro_rules! unary {
-    ($($name:ident: $types:expr, $function:expr;)+) => {
+    ($($name:ident: $types:expr, $function:expr $(, $gradient:path)?;)+) => {
         pub(super) const UNARY: &[Op] = &[$(Op {
             name: stringify!($name),
             inputs: &["x: T"],
             outputs: &["y: T"],
             attrs: &[T_REAL],
             kernels: &[cpu::<Unary<$name>>().types("T", $types)],
+            shape: Some(crate::shapes::unchanged),
+            $(gradient: Some($gradient),)?
             ..Op::DEFAULT
         },)+];
 
@@ -50,37 +53,39 @@ macro_rules! unary {
 }
 
 unary! {
-    BesselI0: OLD_REALS, bessel::i0;
-    BesselI0e: OLD_REALS, bessel::i0e;
-    BesselI1: OLD_REALS, bessel::i1;
-    BesselI1e: OLD_REALS, bessel::i1e;
-    BesselJ0: OLD_REALS, bessel::j0;
+    BesselI0: OLD_REALS, bessel::i0, gradient::i0;
+    BesselI0e: OLD_REALS, bessel::i0e, gradient::i0e;
+    BesselI1: OLD_REALS, bessel::i1, gradient::i1;
+    BesselI1e: OLD_REALS, bessel::i1e, gradient::i1e;
+    BesselJ0: OLD_REALS, bessel::j0, gradient::j0;
     BesselJ1: OLD_REALS, bessel::j1;
-    BesselK0: OLD_REALS, bessel::k0;
-    BesselK0e: OLD_REALS, bessel::k0e;
+    BesselK0: OLD_REALS, bessel::k0, gradient::k0;
+    BesselK0e: OLD_REALS, bessel::k0e, gradient::k0e;
     BesselK1: OLD_REALS, bessel::k1;
     BesselK1e: OLD_REALS, bessel::k1e;
-    BesselY0: OLD_REALS, bessel::y0;
+    BesselY0: OLD_REALS, bessel::y0, gradient::y0;
     BesselY1: OLD_REALS, bessel::y1;
-    Dawsn: WIDE_REALS, integrals::dawsn;
-    Digamma: OLD_REALS, gamma::digamma;
-    Erfinv: WIDE_REALS, inverse::erfinv;
-    Expint: WIDE_REALS, integrals::expint;
-    FresnelCos: WIDE_REALS, integrals::fresnel_cos;
-    FresnelSin: WIDE_REALS, integrals::fresnel_sin;
-    Lgamma: OLD_REALS, gamma::lgamma;
-    Ndtri: WIDE_REALS, inverse::ndtri;
-    Spence: WIDE_REALS, integrals::spence;
+    Dawsn: WIDE_REALS, integrals::dawsn, gradient::dawsn;
+    Digamma: OLD_REALS, gamma::digamma, gradient::digamma;
+    Erfinv: WIDE_REALS, inverse::erfinv, gradient::erfinv;
+    Expint: WIDE_REALS, integrals::expint, gradient::expint;
+    FresnelCos: WIDE_REALS, integrals::fresnel_cos, gradient::fresnel_cos;
+    FresnelSin: WIDE_REALS, integrals::fresnel_sin, gradient::fresnel_sin;
+    Lgamma: OLD_REALS, gamma::lgamma, gradient::lgamma;
+    Ndtri: WIDE_REALS, inverse::ndtri, gradient::ndtri;
+    Spence: WIDE_REALS, integrals::spence, gradient::spence;
 }
 
 macro_rules! binary {
-    ($($name:ident($x:literal, $y:literal): $attr:expr, $function:expr;)+) => {
+    ($($name:ident($x:literal, $y:literal): $attr:expr, $function:expr $(, $gradient:path)?;)+) => {
         pub(super) const BINARY: &[Op] = &[$(Op {
             name: stringify!($name),
             inputs: &[$x, $y],
             outputs: &["z: T"],
             attrs: &[$attr],
             kernels: &[cpu::<Binary<$name>>().types("T", WIDE_REALS)],
+            shape: Some(crate::shapes::broadcasts),
+            $(gradient: Some($gradient),)?
             ..Op::DEFAULT
         },)+];
 
@@ -98,11 +103,11 @@ macro_rules! binary {
 }
 
 binary! {
-    Igamma("a: T", "x: T"): T_REAL, incomplete::igamma;
+    Igamma("a: T", "x: T"): T_REAL, incomplete::igamma, gradient::igamma;
     IgammaGradA("a: T", "x: T"): T_WIDE, incomplete::igamma_grad_a;
-    Igammac("a: T", "x: T"): T_REAL, incomplete::igammac;
-    Polygamma("a: T", "x: T"): T_WIDE, gamma::polygamma;
-    Zeta("x: T", "q: T"): T_WIDE, gamma::zeta;
+    Igammac("a: T", "x: T"): T_REAL, incomplete::igammac, gradient::igammac;
+    Polygamma("a: T", "x: T"): T_WIDE, gamma::polygamma, gradient::polygamma;
+    Zeta("x: T", "q: T"): T_WIDE, gamma::zeta, gradient::zeta;
 }
 
 pub(super) const OPS: &[Op] = &[

@@ -1,13 +1,19 @@
 //! `Conv2D` and its gradients.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, ShapeContext, Value, cpu,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::conv::Conv;
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
 
 use super::super::FLOATS;
+use super::super::window::{Layout, windowed};
 use super::gradient::{BackpropFilter, BackpropInput};
 use super::{Spec, cost};
+use crate::shapes;
+use tensorfleet_framework::gradient::both;
+use tensorfleet_tensor::PartialShape;
 
 /// The types of images.
 const TYPES: &[DType] = &[DType::Half, DType::BFloat16, DType::Float, DType::Double, DType::Int32];
@@ -27,6 +33,8 @@ pub(super) const OPS: &[Op] = &[
             "dilations: list(int) = [1, 1, 1, 1]",
         ],
         kernels: &[cpu::<Conv2D>().types("T", TYPES)],
+        shape: Some(shape),
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -43,6 +51,7 @@ pub(super) const OPS: &[Op] = &[
             "dilations: list(int) = [1, 1, 1, 1]",
         ],
         kernels: &[cpu::<BackpropFilter>().types("T", FLOATS)],
+        gradient: Some(filter_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -59,6 +68,8 @@ pub(super) const OPS: &[Op] = &[
             "dilations: list(int) = [1, 1, 1, 1]",
         ],
         kernels: &[cpu::<BackpropInput>().types("T", TYPES)],
+        shape: Some(shapes::from_first),
+        gradient: Some(input_gradient),
         ..Op::DEFAULT
     },
 ];
@@ -135,4 +146,46 @@ fn groups(in_channels: usize, depth: usize, out_channels: usize) -> Result<usize
         ));
     }
     Ok(groups)
+}
+
+fn shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    let attrs = c.attrs();
+    let layout = Layout::new(&attrs, 2)?;
+    let [height, width, depth, filters] = shapes::dims(c, 1)?;
+    let channels = c.input(0).dims.as_ref().and_then(|d| d.get(layout.channel_axis()).copied()?);
+    if let (Some(channels), Some(depth)) = (channels, depth)
+        && depth > 0
+        && channels % depth != 0
+    {
+        return Err(invalid_argument!(
+            "an input of {channels} channels does not fit filters of depth {depth}"
+        ));
+    }
+    let (strides, dilations) = (attrs.ints("strides")?, attrs.ints("dilations")?);
+    Ok(vec![windowed(c, layout, &[height, width], strides, dilations, filters)?])
+}
+
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (input, filter, grad) = (g.input(0), g.input(1), g.grad(0)?);
+    let (input_shape, filter_shape) = (g.shape_tensor(input)?, g.shape_tensor(filter)?);
+    both(
+        g.call_with_attrs("Conv2DBackpropInput", [input_shape, filter, grad])?,
+        g.call_with_attrs("Conv2DBackpropFilter", [input, filter_shape, grad])?,
+    )
+}
+
+fn filter_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (input, out_backprop, grad) = (g.input(0), g.input(2), g.grad(0)?);
+    let shape = g.shape_tensor(input)?;
+    let of_input = g.call_with_attrs("Conv2DBackpropInput", [shape, grad, out_backprop])?;
+    let of_output = g.call_with_attrs("Conv2D", [input, grad])?;
+    Ok(vec![Some(of_input.into()), None, Some(of_output.into())])
+}
+
+fn input_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (filter, out_backprop, grad) = (g.input(1), g.input(2), g.grad(0)?);
+    let shape = g.shape_tensor(filter)?;
+    let of_filter = g.call_with_attrs("Conv2DBackpropFilter", [grad, shape, out_backprop])?;
+    let of_output = g.call_with_attrs("Conv2D", [grad, filter])?;
+    Ok(vec![None, Some(of_filter.into()), Some(of_output.into())])
 }

@@ -1,6 +1,8 @@
 //! `Conv3D` and its gradients.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, Value, cpu,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::conv::Conv;
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
@@ -8,6 +10,7 @@ use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
 use super::super::FLOATS;
 use super::gradient::{BackpropFilter, BackpropInput};
 use super::{Spec, cost};
+use tensorfleet_framework::gradient::both;
 
 /// The types of the gradients' first version.
 const OLD_TYPES: &[DType] = &[DType::Half, DType::Float, DType::Double];
@@ -25,6 +28,7 @@ pub(super) const OPS: &[Op] = &[
             "dilations: list(int) = [1, 1, 1, 1, 1]",
         ],
         kernels: &[cpu::<Conv3D>().types("T", FLOATS)],
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -141,4 +145,13 @@ pub(super) fn check(spec: &Spec, input: &Tensor, filter: &Tensor) -> Result<Conv
     let shape = Conv { batch: input.dims()[0], in_channels, out_channels, groups: 1, axes };
     Shape::new(&spec.output_dims(&shape))?;
     Ok(shape)
+}
+
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (input, filter, grad) = (g.input(0), g.input(1), g.grad(0)?);
+    let (input_shape, filter_shape) = (g.shape_tensor(input)?, g.shape_tensor(filter)?);
+    both(
+        g.call_with_attrs("Conv3DBackpropInputV2", [input_shape, filter, grad])?,
+        g.call_with_attrs("Conv3DBackpropFilterV2", [input, filter_shape, grad])?,
+    )
 }

@@ -1,14 +1,20 @@
 //! `DepthwiseConv2dNative` and its gradients: every channel has filters of its own.
 
 use half::{bf16, f16};
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, ShapeContext, Value, cpu,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::conv::{self, Depthwise};
 use tensorfleet_tensor::{Result, Shape, Tensor, dispatch, invalid_argument};
 
 use super::super::layout::{channels_last, from_channels_last};
+use super::super::window::windowed;
 use super::super::window::{Layout, Padding, Window};
 use super::super::{FLOATS, unsupported};
+use crate::shapes;
+use tensorfleet_framework::gradient::both;
+use tensorfleet_tensor::PartialShape;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -17,6 +23,8 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: ATTRS,
         kernels: &[cpu::<Forward>().types("T", FLOATS)],
+        shape: Some(shape),
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -33,6 +41,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: ATTRS,
         kernels: &[cpu::<BackpropInput>().types("T", FLOATS)],
+        shape: Some(shapes::from_first),
         ..Op::DEFAULT
     },
 ];
@@ -307,4 +316,23 @@ impl Kernel for BackpropFilter {
         ctx.set_output(0, result);
         Ok(())
     }
+}
+
+fn shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    let attrs = c.attrs();
+    let layout = Layout::new(&attrs, 2)?;
+    let [height, width, depth, multiplier] = shapes::dims(c, 1)?;
+    let channels = depth.zip(multiplier).map(|(depth, multiplier)| depth * multiplier);
+    let (strides, dilations) = (attrs.ints("strides")?, attrs.ints("dilations")?);
+    Ok(vec![windowed(c, layout, &[height, width], strides, dilations, channels)?])
+}
+
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (input, filter, grad) = (g.input(0), g.input(1), g.grad(0)?);
+    let (input_shape, filter_shape) = (g.shape_tensor(input)?, g.shape_tensor(filter)?);
+    let op = |part: &str| format!("DepthwiseConv2dNativeBackprop{part}");
+    both(
+        g.call_with_attrs(&op("Input"), [input_shape, filter, grad])?,
+        g.call_with_attrs(&op("Filter"), [input, filter_shape, grad])?,
+    )
 }

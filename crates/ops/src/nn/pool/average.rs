@@ -1,15 +1,20 @@
 //! `AvgPool` and `AvgPool3D`, and their gradients.
 
 use half::{bf16, f16};
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, KernelDef, Op, ShapeContext, cpu,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::pool;
 use tensorfleet_tensor::{Result, Shape, Tensor, dispatch, invalid_argument};
 
 use super::super::layout::{channels_last, from_channels_last};
+use super::super::window::{Layout, windowed};
 use super::super::{FLOATS, unsupported};
 use super::VOLUME_TYPES;
 use super::spec::Spec;
+use tensorfleet_framework::gradient::only;
+use tensorfleet_tensor::PartialShape;
 
 const POOL: &[KernelDef] = &[cpu::<AvgPool>().types("T", FLOATS)];
 const GRAD: &[KernelDef] = &[cpu::<AvgPoolGrad>().types("T", FLOATS)];
@@ -27,6 +32,8 @@ pub(super) const OPS: &[Op] = &[
             "T: {half, bfloat16, float, double}",
         ],
         kernels: POOL,
+        shape: Some(shape),
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -41,6 +48,7 @@ pub(super) const OPS: &[Op] = &[
             "T: {half, bfloat16, float, double}",
         ],
         kernels: &[cpu::<AvgPool>().types("T", VOLUME_TYPES)],
+        gradient: Some(volume_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -142,4 +150,28 @@ impl Kernel for AvgPoolGrad {
         ctx.set_output(0, result);
         Ok(())
     }
+}
+
+fn shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    let attrs = c.attrs();
+    let layout = Layout::new(&attrs, 2)?;
+    let (sizes, strides) = (attrs.ints("ksize")?, attrs.ints("strides")?);
+    let space = layout.space()..layout.space() + 2;
+    let windows: Option<Vec<Option<usize>>> = sizes
+        .get(space)
+        .map(|sizes| sizes.iter().map(|&size| usize::try_from(size).ok()).collect());
+    let axis = layout.channel_axis();
+    if sizes.get(axis) != Some(&1) {
+        return Ok(vec![PartialShape::of_rank(layout.rank())]);
+    }
+    let channels = c.input(0).dims.as_ref().and_then(|dims| dims.get(axis).copied()?);
+    Ok(vec![windowed(c, layout, &windows.unwrap_or_default(), strides, &[], channels)?])
+}
+
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    only(g.call_with_attrs("AvgPoolGrad", [g.shape_tensor(g.input(0))?, g.grad(0)?])?)
+}
+
+fn volume_gradient(g: &GradientContext<'_>) -> InputGradients {
+    only(g.call_with_attrs("AvgPool3DGrad", [g.shape_tensor(g.input(0))?, g.grad(0)?])?)
 }

@@ -1,7 +1,9 @@
 //! `MaxPool` and `MaxPool3D`, with windows from attributes or from inputs.
 
 use half::{bf16, f16};
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, KernelDef, Op, ShapeContext, cpu,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::pool;
 use tensorfleet_tensor::{
@@ -10,9 +12,12 @@ use tensorfleet_tensor::{
 
 use super::super::layout::{channels_last, from_channels_last};
 use super::super::unsupported;
+use super::super::window::{Layout, windowed};
 use super::VOLUME_TYPES;
 use super::spec::{Spec, Windows};
 use crate::sparse::number::{Real, for_real};
+use tensorfleet_framework::gradient::only;
+use tensorfleet_tensor::PartialShape;
 
 const TYPES: &[DType] = &[
     DType::Half,
@@ -42,6 +47,8 @@ pub(super) const OPS: &[Op] = &[
             "data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'",
         ],
         kernels: POOL,
+        shape: Some(shape),
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -56,6 +63,7 @@ pub(super) const OPS: &[Op] = &[
             "T: {half, bfloat16, float}",
         ],
         kernels: &[cpu::<MaxPool>().types("T", VOLUME_TYPES)],
+        gradient: Some(volume_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -145,4 +153,28 @@ fn over_channels(spec: &Spec, windows: &Windows, input: &Tensor) -> Result<Tenso
             }
         })
     })
+}
+
+fn shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    let attrs = c.attrs();
+    let layout = Layout::new(&attrs, 2)?;
+    let (sizes, strides) = (attrs.ints("ksize")?, attrs.ints("strides")?);
+    let space = layout.space()..layout.space() + 2;
+    let windows: Option<Vec<Option<usize>>> = sizes
+        .get(space)
+        .map(|sizes| sizes.iter().map(|&size| usize::try_from(size).ok()).collect());
+    let axis = layout.channel_axis();
+    if sizes.get(axis) != Some(&1) {
+        return Ok(vec![PartialShape::of_rank(layout.rank())]);
+    }
+    let channels = c.input(0).dims.as_ref().and_then(|dims| dims.get(axis).copied()?);
+    Ok(vec![windowed(c, layout, &windows.unwrap_or_default(), strides, &[], channels)?])
+}
+
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    only(g.call_with_attrs("MaxPoolGrad", [g.input(0), g.output(0), g.grad(0)?])?)
+}
+
+fn volume_gradient(g: &GradientContext<'_>) -> InputGradients {
+    only(g.call_with_attrs("MaxPool3DGrad", [g.input(0), g.output(0), g.grad(0)?])?)
 }
