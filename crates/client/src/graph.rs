@@ -111,9 +111,10 @@ impl Graph {
     }
 
     /// Keeps a mistake for [`Graph::check`], unless there was one before.
-    pub(crate) fn record(&self, error: Error, location: &Location<'_>) {
+    pub(crate) fn record(&self, error: Error, location: &'static Location<'static>) {
         let mut state = self.lock();
         if state.error.is_none() {
+            let location = state.blamed(location);
             state.error = Some(error.prefixed(format_args!(
                 "{}:{}:{}: ",
                 location.file(),

@@ -27,10 +27,15 @@ mod build;
 mod convert;
 mod gradient;
 mod graph;
+pub mod initializer;
+pub mod layers;
+pub mod loss;
 mod math;
+pub mod metrics;
 mod operators;
 pub mod optimizer;
 mod output;
+mod placement;
 mod scope;
 mod session;
 mod variable;
@@ -42,6 +47,7 @@ pub use graph::Graph;
 pub use math::Axes;
 pub use optimizer::Optimizer;
 pub use output::{Operand, Operation, Output};
+pub use placement::{ReplicaDevices, Spread};
 pub use scope::Device;
 pub use session::{
     Feed, Feeds, Fetch, Fetches, NodeTrace, Reply, RunMetadata, RunOptions, Session,

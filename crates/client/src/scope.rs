@@ -2,6 +2,7 @@
 //!
 //! Scopes nest, and belong to the thread that opened them.
 
+use std::panic::Location;
 use std::sync::Arc;
 use std::thread;
 
@@ -20,6 +21,8 @@ pub(crate) enum Frame {
     /// Nodes inside no longer wait for what scopes around ask for.
     NoControls,
     Colocate(NodeId),
+    /// The line of the program that called the function which builds inside.
+    Caller(&'static Location<'static>),
 }
 
 /// Closes a scope, whichever way the closure ends.
@@ -49,9 +52,24 @@ impl State {
                 Frame::Controls(nodes) => scope.control_inputs.extend(nodes),
                 Frame::NoControls => scope.control_inputs.clear(),
                 Frame::Colocate(node) => scope.colocate_with = vec![*node],
+                Frame::Caller(_) => {}
             }
         }
         scope
+    }
+
+    /// The line of the program to be blamed for a mistake at `location`, which may be inside of a
+    /// function of this crate.
+    pub(crate) fn blamed(
+        &self,
+        location: &'static Location<'static>,
+    ) -> &'static Location<'static> {
+        let frames = self.frames.get(&thread::current().id()).into_iter().flatten();
+        let callers = frames.filter_map(|frame| match frame {
+            Frame::Caller(caller) => Some(*caller),
+            _ => None,
+        });
+        callers.into_iter().next().unwrap_or(location)
     }
 }
 
@@ -60,6 +78,16 @@ impl Graph {
         self.lock().frames.entry(thread::current().id()).or_default().push(frame);
         let _open = Open(self);
         build()
+    }
+
+    /// A name scope for a function that builds on behalf of the line `caller`.
+    pub(crate) fn layer<R>(
+        &self,
+        name: &str,
+        caller: &'static Location<'static>,
+        build: impl FnOnce() -> R,
+    ) -> R {
+        self.within(Frame::Caller(caller), || self.name_scope(name, build))
     }
 
     /// Names the nodes made inside as if no scope were open.
@@ -97,7 +125,7 @@ impl Graph {
         match device.into_device_fn() {
             Ok(choose) => self.within(Frame::Device(choose), build),
             Err(error) => {
-                self.record(error, std::panic::Location::caller());
+                self.record(error, Location::caller());
                 build()
             }
         }

@@ -203,14 +203,20 @@ impl Variable {
     pub fn gather(&self, indices: impl Operand) -> Output {
         let graph = self.graph();
         let indices = graph.operand(&indices, None);
-        graph.colocate_with(&self.handle, || {
+        let rows = graph.colocate_with(&self.handle, || {
             graph
                 .op("ResourceGather")
                 .input(&self.handle)
                 .input(&indices)
                 .attr("dtype", self.dtype)
                 .output()
-        })
+        });
+        match (indices.shape().dims, &self.shape.dims) {
+            (Some(outer), Some(own)) => {
+                rows.with_shape(outer.into_iter().chain(own.iter().skip(1).copied()))
+            }
+            _ => rows,
+        }
     }
 
     /// Whether it has been given a value.

@@ -33,7 +33,9 @@ pub use self::clip::{clip_by_global_norm, clip_by_norm, clip_by_value, global_no
 pub use self::ftrl::Ftrl;
 pub use self::gradient_descent::{Momentum, Sgd};
 
-use tensorfleet_tensor::DType;
+use std::panic::Location;
+
+use tensorfleet_tensor::{DType, invalid_argument};
 
 use crate::gradient::{Gradient, gradients};
 use crate::graph::Graph;
@@ -68,15 +70,24 @@ pub trait Optimizer {
     fn compute_gradients_of(&self, loss: &Output, variables: &[Variable]) -> Vec<Update> {
         let gradients = gradients(loss, variables);
         let pairs = gradients.into_iter().zip(variables);
-        pairs.filter_map(|(gradient, variable)| Some((gradient?, variable.clone()))).collect()
+        let updates: Vec<Update> =
+            pairs.filter_map(|(gradient, variable)| Some((gradient?, variable.clone()))).collect();
+        if updates.is_empty() && loss.at.is_some() {
+            let error = invalid_argument!(
+                "{} does not depend on any variable that could be trained",
+                loss.name()
+            );
+            loss.graph().record(error, Location::caller());
+        }
+        updates
     }
 
     /// The operation that applies gradients.
     #[track_caller]
     fn apply_gradients(&self, updates: &[Update]) -> Operation {
         let Some((_, first)) = updates.first() else {
-            // Nothing to train: a mistake that is on record, or a loss without variables.
-            return nothing_to_train();
+            // Nothing to train is a mistake that is on record already.
+            return Operation { graph: Graph::new(), node: None };
         };
         let graph = first.graph().clone();
         let rule = self.rule(&graph);
@@ -99,10 +110,6 @@ pub trait Optimizer {
         }
         graph.group(&operations)
     }
-}
-
-fn nothing_to_train() -> Operation {
-    Operation { graph: Graph::new(), node: None }
 }
 
 /// How one training operation changes variables.

@@ -1,0 +1,193 @@
+//! Initial values of variables.
+//!
+//! ```
+//! use tensorfleet_client::{Graph, initializer};
+//!
+//! let graph = Graph::new();
+//! let w = graph.variable("w", initializer::glorot_uniform([784, 128]));
+//! assert_eq!(w.shape().to_string(), "[784,128]");
+//! ```
+
+use tensorfleet_tensor::{DType, invalid_argument};
+
+use crate::graph::Graph;
+use crate::output::{Operand, Output};
+
+/// Says how to make the initial value of a variable. It is made by the step that initialises, on
+/// the servers, so that graphs stay small however large the variable is.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Initializer {
+    kind: Kind,
+    shape: Vec<usize>,
+    dtype: DType,
+    seed: Option<i64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Constant(f64),
+    Uniform { low: f64, high: f64 },
+    Normal { mean: f64, deviation: f64 },
+    Truncated { mean: f64, deviation: f64 },
+    Orthogonal { gain: f64 },
+}
+
+impl Initializer {
+    fn new(kind: Kind, shape: impl Into<Vec<usize>>) -> Initializer {
+        Initializer { kind, shape: shape.into(), dtype: DType::Float, seed: None }
+    }
+
+    /// Makes elements of another type than `float`.
+    pub fn dtype(mut self, dtype: DType) -> Initializer {
+        self.dtype = dtype;
+        self
+    }
+
+    /// Draws the same numbers in every run.
+    pub fn seed(mut self, seed: i64) -> Initializer {
+        self.seed = Some(seed);
+        self
+    }
+
+    #[track_caller]
+    fn random(&self, graph: &Graph, op: &str, shape: &[usize]) -> Output {
+        let dims: Vec<i32> = shape.iter().map(|&dim| dim as i32).collect();
+        // Zero twice means that the seed is drawn.
+        let (seed, seed2) = self.seed.map_or((0, 0), |seed| (seed, 0x5eed));
+        let op = graph.op(op).input(dims).attr("dtype", self.dtype);
+        op.attr("seed", seed).attr("seed2", seed2).output()
+    }
+
+    /// Fills a matrix of the shape's last dimension and all others with orthogonal rows or columns.
+    #[track_caller]
+    fn orthogonal(&self, graph: &Graph, gain: f64) -> Output {
+        let Some((&columns, outer)) = self.shape.split_last().filter(|(_, o)| !o.is_empty()) else {
+            return graph.failed(invalid_argument!(
+                "an orthogonal matrix needs two dimensions, not the shape {:?}",
+                self.shape
+            ));
+        };
+        let rows: usize = outer.iter().product();
+        let (long, short) = (rows.max(columns), rows.min(columns));
+        let random = self.random(graph, "RandomStandardNormal", &[long, short]);
+        let [q, r] = graph.op("Qr").input(random).outputs();
+        let signs = graph.op("MatrixDiagPart").input(r).output().sign();
+        let q = (q * signs).with_shape([Some(long), Some(short)]);
+        let q = if rows < columns { q.transpose(&[1, 0]) } else { q };
+        let dims: Vec<i32> = self.shape.iter().map(|&dim| dim as i32).collect();
+        q.reshape(dims) * gain
+    }
+}
+
+impl Operand for Initializer {
+    #[track_caller]
+    fn to_output(&self, graph: &Graph, _: Option<DType>) -> Output {
+        match self.kind {
+            Kind::Constant(value) => {
+                let dims: Vec<i32> = self.shape.iter().map(|&dim| dim as i32).collect();
+                let value = value.to_output(graph, Some(self.dtype));
+                graph.op("Fill").input(dims).input(value).output()
+            }
+            Kind::Uniform { low, high } => {
+                self.random(graph, "RandomUniform", &self.shape) * (high - low) + low
+            }
+            Kind::Normal { mean, deviation } => {
+                self.random(graph, "RandomStandardNormal", &self.shape) * deviation + mean
+            }
+            Kind::Truncated { mean, deviation } => {
+                self.random(graph, "TruncatedNormal", &self.shape) * deviation + mean
+            }
+            Kind::Orthogonal { gain } => self.orthogonal(graph, gain),
+        }
+    }
+}
+
+/// The numbers of inputs and outputs of a layer with weights of a shape: the last two dimensions,
+/// times the size of the filter before them.
+fn fans(shape: &[usize]) -> (f64, f64) {
+    match shape {
+        [] => (1.0, 1.0),
+        [only] => (*only as f64, *only as f64),
+        [field @ .., inputs, outputs] => {
+            let field: usize = field.iter().product();
+            ((field * inputs) as f64, (field * outputs) as f64)
+        }
+    }
+}
+
+/// The standard deviation of a normal distribution cut off at two deviations.
+const TRUNCATED_DEVIATION: f64 = 0.879_625_661_034_239_8;
+
+fn scaled_uniform(shape: Vec<usize>, variance: f64) -> Initializer {
+    let limit = (3.0 * variance).sqrt();
+    Initializer::new(Kind::Uniform { low: -limit, high: limit }, shape)
+}
+
+fn scaled_normal(shape: Vec<usize>, variance: f64) -> Initializer {
+    let deviation = variance.sqrt() / TRUNCATED_DEVIATION;
+    Initializer::new(Kind::Truncated { mean: 0.0, deviation }, shape)
+}
+
+/// Zeros.
+pub fn zeros(shape: impl Into<Vec<usize>>) -> Initializer {
+    constant(shape, 0.0)
+}
+
+/// Ones.
+pub fn ones(shape: impl Into<Vec<usize>>) -> Initializer {
+    constant(shape, 1.0)
+}
+
+/// One number everywhere.
+pub fn constant(shape: impl Into<Vec<usize>>, value: f64) -> Initializer {
+    Initializer::new(Kind::Constant(value), shape)
+}
+
+/// Numbers drawn evenly from an interval.
+pub fn uniform(shape: impl Into<Vec<usize>>, low: f64, high: f64) -> Initializer {
+    Initializer::new(Kind::Uniform { low, high }, shape)
+}
+
+/// Numbers drawn from a normal distribution.
+pub fn normal(shape: impl Into<Vec<usize>>, mean: f64, deviation: f64) -> Initializer {
+    Initializer::new(Kind::Normal { mean, deviation }, shape)
+}
+
+/// Numbers drawn from a normal distribution, none further than two deviations from the mean.
+pub fn truncated_normal(shape: impl Into<Vec<usize>>, mean: f64, deviation: f64) -> Initializer {
+    Initializer::new(Kind::Truncated { mean, deviation }, shape)
+}
+
+/// Glorot's (or Xavier's) choice for layers before `tanh` and the like, evenly drawn.
+pub fn glorot_uniform(shape: impl Into<Vec<usize>>) -> Initializer {
+    let shape = shape.into();
+    let (inputs, outputs) = fans(&shape);
+    scaled_uniform(shape, 2.0 / (inputs + outputs).max(1.0))
+}
+
+/// Glorot's (or Xavier's) choice for layers before `tanh` and the like, normally drawn.
+pub fn glorot_normal(shape: impl Into<Vec<usize>>) -> Initializer {
+    let shape = shape.into();
+    let (inputs, outputs) = fans(&shape);
+    scaled_normal(shape, 2.0 / (inputs + outputs).max(1.0))
+}
+
+/// He's choice for layers before rectifiers, evenly drawn.
+pub fn he_uniform(shape: impl Into<Vec<usize>>) -> Initializer {
+    let shape = shape.into();
+    let (inputs, _) = fans(&shape);
+    scaled_uniform(shape, 2.0 / inputs.max(1.0))
+}
+
+/// He's choice for layers before rectifiers, normally drawn.
+pub fn he_normal(shape: impl Into<Vec<usize>>) -> Initializer {
+    let shape = shape.into();
+    let (inputs, _) = fans(&shape);
+    scaled_normal(shape, 2.0 / inputs.max(1.0))
+}
+
+/// A matrix whose rows or columns, whichever are fewer, are orthogonal and of length one.
+pub fn orthogonal(shape: impl Into<Vec<usize>>) -> Initializer {
+    Initializer::new(Kind::Orthogonal { gain: 1.0 }, shape)
+}
