@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tensorflow.compat.v1 as v1
+from tensorflow.python.data.ops import multi_device_iterator_ops
+from tensorflow.python.ops import gen_dataset_ops
 
 Dataset = tf.data.Dataset
 
@@ -531,3 +533,69 @@ def test_pipelines_on_parameter_servers(cluster):
         assert session.run(total) == 10
         with pytest.raises(tf.errors.OutOfRangeError):
             session.run(update)
+
+
+def test_elements_are_dealt_out_to_devices(target):
+    device = "/job:worker/replica:0/task:0/device:CPU:0"
+    iterator = multi_device_iterator_ops.MultiDeviceIterator(
+        Dataset.range(7).map(lambda x: x * 2), [device, device], source_device=device
+    )
+    first, second = iterator.get_next()
+    with v1.Session(target) as session:
+        for _ in range(2):
+            session.run(iterator.initializer)
+            assert session.run([first, second]) == [0, 2]
+            assert session.run(second) == 6
+            assert session.run([first, second]) == [4, 10]
+            assert [session.run(first) for _ in range(2)] == [8, 12]
+            for element in (first, second):
+                with pytest.raises(tf.errors.OutOfRangeError):
+                    session.run(element)
+
+
+def test_options_are_kept(target):
+    options = _options()
+    dataset = Dataset.range(3).with_options(options).map(lambda x: x)
+    kept = gen_dataset_ops.get_options(dataset._apply_debug_options()._variant_tensor)
+    with v1.Session("") as session:
+        expected = session.run(kept)
+    with v1.Session(target) as session:
+        message = session.run(kept)
+    actual, wanted = tf.data.Options(), tf.data.Options()
+    for options, serialized in ((actual, message), (wanted, expected)):
+        proto = type(options._to_proto()).FromString(serialized)
+        options._from_proto(proto)
+    assert actual == wanted
+
+
+def test_anonymous_iterator(target):
+    dataset = Dataset.range(3)
+    handle = gen_dataset_ops.anonymous_iterator_v3([tf.int64], [[]])
+    with tf.control_dependencies([gen_dataset_ops.make_iterator(dataset._variant_tensor, handle)]):
+        first = gen_dataset_ops.iterator_get_next(handle, [tf.int64], [[]])
+        with tf.control_dependencies(first):
+            text = gen_dataset_ops.iterator_to_string_handle(handle)
+            again = gen_dataset_ops.iterator_from_string_handle_v2(text, [tf.int64], [[]])
+            second = gen_dataset_ops.iterator_get_next(again, [tf.int64], [[]])
+            # The handle keeps the iterator until the second element is there.
+            with tf.control_dependencies(second):
+                kept = gen_dataset_ops.iterator_to_string_handle(handle)
+    with v1.Session(target) as session:
+        assert session.run([first, second, kept])[:2] == [[0], [1]]
+
+
+def test_records_are_written(target, tmp_path):
+    name = str(tmp_path / "records")
+    dataset = Dataset.range(3).map(lambda x: tf.strings.join(["record", tf.strings.as_string(x)]))
+    write = tf.data.experimental.TFRecordWriter(name, compression_type="GZIP").write(dataset)
+    with v1.Session(target) as session:
+        session.run(write)
+    elements, _ = run_pipeline("", lambda: tf.data.TFRecordDataset(name, compression_type="GZIP"))
+    assert elements == [b"record0", b"record1", b"record2"]
+
+
+def test_listed_files(target, files):
+    names = files(b"a", b"b", b"c")
+    pattern = names[0][:-1] + "*"
+    check(target, lambda: Dataset.list_files(pattern, shuffle=False))
+    check(target, lambda: Dataset.list_files(pattern, seed=3))

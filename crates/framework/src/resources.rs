@@ -2,7 +2,7 @@
 
 use std::any::{Any, TypeId};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use rustc_hash::FxHashMap;
 use tensorfleet_tensor::{
@@ -18,6 +18,9 @@ pub trait Resource: Any + fmt::Debug + Send + Sync {
 
 type Shared = Arc<dyn Any + Send + Sync>;
 
+/// What handles say instead of a container when they are the only way to their resource.
+const ANONYMOUS: &str = "Anonymous";
+
 /// Containers by name; in each, resources by type and name.
 type Containers = FxHashMap<String, FxHashMap<(TypeId, String), Entry>>;
 
@@ -26,6 +29,17 @@ type Containers = FxHashMap<String, FxHashMap<(TypeId, String), Entry>>;
 pub struct Resources {
     default_container: String,
     containers: Mutex<Containers>,
+    anonymous: Mutex<Anonymous>,
+}
+
+/// Resources that live as long as a handle of theirs. They are listed because a handle may travel as
+/// a message, which cannot keep anything alive, and come back.
+#[derive(Default)]
+struct Anonymous {
+    made: u64,
+    listed: FxHashMap<String, Weak<dyn Any + Send + Sync>>,
+    /// At how many entries those that are gone are taken off the list.
+    sweep_at: usize,
 }
 
 struct Entry {
@@ -50,7 +64,7 @@ impl fmt::Debug for Resources {
 impl Resources {
     /// Makes an empty set. Resources without a container go to `default_container`.
     pub fn new(default_container: impl Into<String>) -> Resources {
-        Resources { default_container: default_container.into(), containers: Mutex::default() }
+        Resources { default_container: default_container.into(), ..Resources::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Containers> {
@@ -115,6 +129,9 @@ impl Resources {
         if let Some(anchor) = &handle.anchor {
             return downcast(anchor);
         }
+        if handle.container == ANONYMOUS {
+            return downcast(&self.anonymous(&handle.name)?);
+        }
         if !handle.type_name.is_empty() && handle.type_name != R::TYPE_NAME {
             return Err(invalid_argument!(
                 "Trying to access resource using the wrong type. Expected {} got {}",
@@ -123,6 +140,43 @@ impl Resources {
             ));
         }
         self.lookup(&handle.container, &handle.name)
+    }
+
+    /// Makes a handle that is the only way to a resource, and keeps it alive: when the last clone of
+    /// the handle is gone, so is the resource. `kind` is for people who read the name.
+    pub fn anonymous_handle<R: Resource>(
+        &self,
+        device: &str,
+        kind: &str,
+        resource: Arc<R>,
+    ) -> ResourceHandle {
+        let mut anonymous = self.anonymous.lock().unwrap_or_else(|p| p.into_inner());
+        let name = format!("{kind}{}", anonymous.made);
+        anonymous.made += 1;
+        if anonymous.listed.len() >= anonymous.sweep_at {
+            anonymous.listed.retain(|_, resource| resource.strong_count() > 0);
+            anonymous.sweep_at = (2 * anonymous.listed.len()).max(64);
+        }
+        let shared: Shared = Arc::clone(&resource) as Shared;
+        anonymous.listed.insert(name.clone(), Arc::downgrade(&shared));
+        anonymous_handle(device, &name, resource)
+    }
+
+    /// Gives a handle that came as a message its resource back, if it is an anonymous one.
+    pub fn revive(&self, mut handle: ResourceHandle) -> Result<ResourceHandle> {
+        if handle.anchor.is_none() && handle.container == ANONYMOUS {
+            handle.anchor = Some(self.anonymous(&handle.name)?);
+        }
+        Ok(handle)
+    }
+
+    fn anonymous(&self, name: &str) -> Result<Shared> {
+        let anonymous = self.anonymous.lock().unwrap_or_else(|p| p.into_inner());
+        anonymous
+            .listed
+            .get(name)
+            .and_then(Weak::upgrade)
+            .ok_or_else(|| not_found!("Resource {ANONYMOUS}/{name} does not exist."))
     }
 
     /// Forgets a resource.
@@ -193,7 +247,7 @@ impl Resources {
 pub fn anonymous_handle<R: Resource>(device: &str, name: &str, resource: Arc<R>) -> ResourceHandle {
     ResourceHandle {
         device: device.to_owned(),
-        container: "Anonymous".to_owned(),
+        container: ANONYMOUS.to_owned(),
         name: name.to_owned(),
         type_name: R::TYPE_NAME.to_owned(),
         anchor: Some(resource),
@@ -230,5 +284,29 @@ mod tests {
         resources.cleanup("");
         let error = resources.lookup::<Variable>("", "v").unwrap_err();
         assert_eq!(error.message(), "Container ps does not exist. (Could not find resource: ps/v)");
+    }
+
+    #[test]
+    fn a_handle_that_travelled_finds_its_resource_while_another_keeps_it() {
+        let resources = Resources::new("ps");
+        let make = || Arc::new(Variable::new("v", DType::Float));
+        let handle = resources.anonymous_handle("cpu", "v", make());
+        let other = resources.anonymous_handle("cpu", "v", make());
+        assert_ne!(handle.name, other.name);
+        let travelled = ResourceHandle { anchor: None, ..handle.clone() };
+        assert!(resources.get::<Variable>(&travelled).is_ok());
+        let revived = resources.revive(travelled.clone()).unwrap();
+        drop(handle);
+        assert!(resources.get::<Variable>(&travelled).is_ok());
+        drop(revived);
+        let error = resources.get::<Variable>(&travelled).unwrap_err();
+        assert_eq!(
+            error.message(),
+            format!("Resource Anonymous/{} does not exist.", travelled.name)
+        );
+        for _ in 0..1000 {
+            resources.anonymous_handle("cpu", "v", make());
+        }
+        assert!(resources.anonymous.lock().unwrap().listed.len() < 200);
     }
 }

@@ -113,6 +113,10 @@ impl Dataset for BatchDataset {
         if self.ahead { "ParallelBatch" } else { "BatchV2" }
     }
 
+    fn inputs(&self) -> Vec<&DatasetRef> {
+        vec![&self.input]
+    }
+
     fn signature(&self) -> &Signature {
         &self.signature
     }

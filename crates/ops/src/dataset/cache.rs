@@ -4,11 +4,10 @@
 //! TensorFlow's: a bundle of tensors named by the numbers of element and component.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use tensorfleet_checkpoint::{FileSystem, LocalFileSystem, bundle};
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Resource, anonymous_handle, cpu};
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Resource, cpu};
 use tensorfleet_tensor::{Result, Tensor};
 
 use super::dataset::{
@@ -125,6 +124,10 @@ struct CacheDataset {
 impl Dataset for CacheDataset {
     fn kind(&self) -> &str {
         "Cache"
+    }
+
+    fn inputs(&self) -> Vec<&DatasetRef> {
+        vec![&self.input]
     }
 
     fn signature(&self) -> &Signature {
@@ -260,19 +263,17 @@ impl Elements for Reading {
 
 /// A cache that lives as long as its handle.
 #[derive(Debug)]
-struct Anonymous {
-    made: AtomicU64,
-}
+struct Anonymous;
 
 impl Kernel for Anonymous {
     fn new(_: &Attrs<'_>) -> Result<Anonymous> {
-        Ok(Anonymous { made: AtomicU64::new(0) })
+        Ok(Anonymous)
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let name = format!("AnonymousMemoryCache{}", self.made.fetch_add(1, Ordering::Relaxed));
         let cache = Arc::new(MemoryCache::default());
-        let handle = anonymous_handle(&ctx.step().device, &name, cache);
+        let step = ctx.step();
+        let handle = step.resources.anonymous_handle(&step.device, "AnonymousMemoryCache", cache);
         ctx.set_output(0, Tensor::resource(handle));
         ctx.set_output(1, deleter());
         Ok(())

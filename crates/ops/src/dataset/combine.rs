@@ -64,6 +64,10 @@ impl Dataset for ZipDataset {
         "Zip"
     }
 
+    fn inputs(&self) -> Vec<&DatasetRef> {
+        self.parts.iter().collect()
+    }
+
     fn signature(&self) -> &Signature {
         &self.signature
     }
@@ -155,6 +159,10 @@ struct ConcatenateDataset {
 impl Dataset for ConcatenateDataset {
     fn kind(&self) -> &str {
         "Concatenate"
+    }
+
+    fn inputs(&self) -> Vec<&DatasetRef> {
+        self.parts.iter().collect()
     }
 
     fn signature(&self) -> &Signature {

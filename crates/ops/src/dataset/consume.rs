@@ -57,6 +57,13 @@ pub(super) const OPS: &[Op] = &[
         ..Op::DEFAULT
     },
     Op {
+        name: "GetOptions",
+        inputs: &["input_dataset: variant"],
+        outputs: &["serialized_options: string"],
+        kernels: &[cpu::<OptionsOf>()],
+        ..Op::DEFAULT
+    },
+    Op {
         name: "ReduceDataset",
         inputs: &["input_dataset: variant", "initial_state: Tstate", "other_arguments: Targuments"],
         outputs: &["components: output_types"],
@@ -74,6 +81,21 @@ pub(super) const OPS: &[Op] = &[
         ..Op::DEFAULT
     },
 ];
+
+#[derive(Debug)]
+struct OptionsOf;
+
+impl Kernel for OptionsOf {
+    fn new(_: &Attrs<'_>) -> Result<OptionsOf> {
+        Ok(OptionsOf)
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let options = from_tensor(ctx.input(0)?)?.options();
+        ctx.set_output(0, Tensor::string(options));
+        Ok(())
+    }
+}
 
 #[derive(Debug)]
 struct CardinalityOf;

@@ -29,6 +29,17 @@ pub(crate) trait Dataset: fmt::Debug + Send + Sync {
     /// The types and shapes of the components.
     fn signature(&self) -> &Signature;
 
+    /// The datasets of which this one is made.
+    fn inputs(&self) -> Vec<&DatasetRef> {
+        Vec::new()
+    }
+
+    /// How the user wants the dataset to be run, as a serialized message of TensorFlow's `Options`.
+    /// Those of the inputs hold too; messages put side by side mean both.
+    fn options(&self) -> Vec<u8> {
+        self.inputs().into_iter().flat_map(|input| input.options()).collect()
+    }
+
     /// How many elements there are, if that is known without making them.
     fn cardinality(&self) -> Cardinality {
         Cardinality::Unknown

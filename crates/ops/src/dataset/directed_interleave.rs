@@ -74,6 +74,10 @@ impl Dataset for DirectedDataset {
         "DirectedInterleave"
     }
 
+    fn inputs(&self) -> Vec<&DatasetRef> {
+        self.parts.iter().collect()
+    }
+
     fn signature(&self) -> &Signature {
         &self.signature
     }

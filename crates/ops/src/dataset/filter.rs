@@ -126,6 +126,10 @@ impl Dataset for FilterDataset {
         }
     }
 
+    fn inputs(&self) -> Vec<&DatasetRef> {
+        vec![&self.input]
+    }
+
     fn signature(&self) -> &Signature {
         &self.signature
     }

@@ -179,6 +179,10 @@ impl Dataset for WindowsDataset {
         "GroupByWindow"
     }
 
+    fn inputs(&self) -> Vec<&DatasetRef> {
+        vec![&self.input]
+    }
+
     fn signature(&self) -> &Signature {
         &self.signature
     }
@@ -302,6 +306,10 @@ struct ReducedDataset {
 impl Dataset for ReducedDataset {
     fn kind(&self) -> &str {
         "GroupByReducer"
+    }
+
+    fn inputs(&self) -> Vec<&DatasetRef> {
+        vec![&self.input]
     }
 
     fn signature(&self) -> &Signature {

@@ -91,6 +91,10 @@ impl Dataset for GuardDataset {
         if self.expected.is_some() { "AssertCardinality" } else { "IgnoreErrors" }
     }
 
+    fn inputs(&self) -> Vec<&DatasetRef> {
+        vec![&self.input]
+    }
+
     fn signature(&self) -> &Signature {
         &self.signature
     }

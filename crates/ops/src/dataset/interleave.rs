@@ -254,6 +254,10 @@ impl Dataset for InterleaveDataset {
         self.kind
     }
 
+    fn inputs(&self) -> Vec<&DatasetRef> {
+        vec![&self.input]
+    }
+
     fn signature(&self) -> &Signature {
         &self.signature
     }

@@ -137,6 +137,10 @@ impl Dataset for MapDataset {
         if self.calls.is_some() { "ParallelMapV2" } else { "Map" }
     }
 
+    fn inputs(&self) -> Vec<&DatasetRef> {
+        vec![&self.input]
+    }
+
     fn signature(&self) -> &Signature {
         &self.signature
     }

@@ -103,6 +103,10 @@ impl Dataset for MapAndBatchDataset {
         "MapAndBatch"
     }
 
+    fn inputs(&self) -> Vec<&DatasetRef> {
+        vec![&self.input]
+    }
+
     fn signature(&self) -> &Signature {
         &self.signature
     }

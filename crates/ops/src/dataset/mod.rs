@@ -24,6 +24,7 @@ mod map;
 mod map_and_batch;
 mod matching_files;
 mod memory;
+mod multi_device;
 mod optional;
 mod padded_batch;
 mod parallel;
@@ -74,6 +75,7 @@ pub(super) const OPS: &[&[Op]] = &[
     map::OPS,
     map_and_batch::OPS,
     matching_files::OPS,
+    multi_device::OPS,
     optional::OPS,
     padded_batch::OPS,
     pass_through::OPS,

@@ -127,6 +127,10 @@ impl Dataset for PaddedBatchDataset {
         "PaddedBatchV2"
     }
 
+    fn inputs(&self) -> Vec<&DatasetRef> {
+        vec![&self.input]
+    }
+
     fn signature(&self) -> &Signature {
         &self.signature
     }

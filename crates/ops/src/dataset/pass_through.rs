@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use tensorfleet_framework::{Attrs, Op};
 use tensorfleet_tensor::Result;
 
@@ -220,27 +221,45 @@ pub(super) const OPS: &[Op] = &[
 ];
 
 #[derive(Debug)]
-struct PassThrough;
+struct PassThrough {
+    options: Bytes,
+}
 
 impl MakeDataset for PassThrough {
-    fn new(_: &Attrs<'_>) -> Result<PassThrough> {
-        Ok(PassThrough)
+    fn new(attrs: &Attrs<'_>) -> Result<PassThrough> {
+        let options = match attrs.op() {
+            "OptionsDataset" => attrs.bytes("serialized_options")?.clone(),
+            _ => Bytes::new(),
+        };
+        Ok(PassThrough { options })
     }
 
     fn make(&self, inputs: &Inputs<'_, '_>, signature: Signature) -> Result<DatasetRef> {
-        Ok(Arc::new(PassedThrough { input: inputs.dataset(0)?, signature }))
+        let (input, options) = (inputs.dataset(0)?, self.options.clone());
+        Ok(Arc::new(PassedThrough { input, options, signature }))
     }
 }
 
 #[derive(Debug)]
 struct PassedThrough {
     input: DatasetRef,
+    options: Bytes,
     signature: Signature,
 }
 
 impl Dataset for PassedThrough {
     fn kind(&self) -> &str {
         self.input.kind()
+    }
+
+    fn inputs(&self) -> Vec<&DatasetRef> {
+        vec![&self.input]
+    }
+
+    fn options(&self) -> Vec<u8> {
+        let mut options = self.input.options();
+        options.extend_from_slice(&self.options);
+        options
     }
 
     fn signature(&self) -> &Signature {

@@ -67,6 +67,10 @@ impl Dataset for PrefetchDataset {
         "Prefetch"
     }
 
+    fn inputs(&self) -> Vec<&DatasetRef> {
+        vec![&self.input]
+    }
+
     fn signature(&self) -> &Signature {
         &self.signature
     }

@@ -97,7 +97,7 @@ impl Dataset for RandomDataset {
     }
 
     fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
-        Ok(Box::new(Numbers(Words::new(scope.draw(|| self.generator.next())))))
+        Ok(Box::new(Numbers(Words::new(scope.draw(&self.generator)))))
     }
 }
 

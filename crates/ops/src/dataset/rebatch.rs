@@ -121,6 +121,10 @@ impl Dataset for RebatchDataset {
         }
     }
 
+    fn inputs(&self) -> Vec<&DatasetRef> {
+        vec![&self.input]
+    }
+
     fn signature(&self) -> &Signature {
         &self.signature
     }

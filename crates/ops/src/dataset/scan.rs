@@ -89,6 +89,10 @@ impl Dataset for ScanDataset {
         "Scan"
     }
 
+    fn inputs(&self) -> Vec<&DatasetRef> {
+        vec![&self.input]
+    }
+
     fn signature(&self) -> &Signature {
         &self.signature
     }

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 
 use tensorfleet_framework::{Background, Function, StepContext};
 use tensorfleet_graph::Func;
-use tensorfleet_kernels::random::entropy;
 use tensorfleet_tensor::{Code, Error, Result, Tensor};
 
 use super::dataset::{Dataset, DatasetRef, Element, Elements, from_tensor};
+use super::seed::{Position, SeedGenerator};
 use super::task::{Pace, Task, spawn};
 
 /// The surroundings of one iterator in a tree of iterators.
@@ -28,12 +28,12 @@ struct Shared {
     pace: Pace,
 }
 
-/// Seeds that nobody chose. They are recorded so that an iteration can be repeated.
+/// The seeds that iterators drew. They are recorded so that an iteration can be repeated.
 #[derive(Debug, Default)]
 struct Draws {
     /// What an earlier iteration drew, in order.
-    replay: VecDeque<(u64, u64)>,
-    drawn: Vec<(u64, u64)>,
+    replay: VecDeque<Position>,
+    drawn: Vec<Position>,
 }
 
 impl Scope {
@@ -42,12 +42,12 @@ impl Scope {
         Scope::new(Background::new(step), Vec::new())
     }
 
-    /// The scope of another iterator over the same dataset, which draws the given seeds first.
-    pub(crate) fn again(&self, seeds: Vec<(u64, u64)>) -> Scope {
-        Scope::new(self.shared.background.fork(), seeds)
+    /// The scope of another iterator over the same dataset, which draws as an earlier one did.
+    pub(crate) fn again(&self, draws: Vec<Position>) -> Scope {
+        Scope::new(self.shared.background.fork(), draws)
     }
 
-    fn new(background: Background, replay: Vec<(u64, u64)>) -> Scope {
+    fn new(background: Background, replay: Vec<Position>) -> Scope {
         let draws = Mutex::new(Draws { replay: replay.into(), drawn: Vec::new() });
         Scope {
             shared: Arc::new(Shared { background, draws, pace: Pace::default() }),
@@ -99,23 +99,20 @@ impl Scope {
         spawn(&**self.shared.background.spawner(), future)
     }
 
-    /// A pair of seeds: made by `make`, unless an earlier iteration is repeated.
-    pub(crate) fn draw(&self, make: impl FnOnce() -> (u64, u64)) -> (u64, u64) {
+    /// The seeds of an iterator: the next of `generator`, or those of an earlier iteration that is
+    /// repeated.
+    pub(crate) fn draw(&self, generator: &SeedGenerator) -> (u64, u64) {
         let mut draws = self.shared.draws.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let seeds = draws.replay.pop_front().unwrap_or_else(make);
-        draws.drawn.push(seeds);
+        let from = draws.replay.pop_front();
+        let (position, seeds) = generator.next(from);
+        draws.drawn.push(position);
         seeds
     }
 
-    /// All seeds drawn so far.
-    pub(crate) fn drawn(&self) -> Vec<(u64, u64)> {
+    /// From where in their generators all seeds so far were drawn.
+    pub(crate) fn drawn(&self) -> Vec<Position> {
         self.shared.draws.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).drawn.clone()
     }
-}
-
-/// A pair of random seeds.
-pub(crate) fn random_seeds() -> (u64, u64) {
-    (entropy(), entropy())
 }
 
 /// A function and the tensors that it captured, which follow its other arguments.

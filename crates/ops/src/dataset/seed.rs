@@ -2,16 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use tensorfleet_framework::{
-    Attrs, Kernel, KernelContext, KernelDef, Op, Resource, anonymous_handle, cpu,
-};
-use tensorfleet_kernels::random::Philox;
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, Op, Resource, cpu};
+use tensorfleet_kernels::random::{Philox, entropy};
 use tensorfleet_tensor::{Result, Tensor};
 
 use super::iterator::deleter;
-use super::scope::random_seeds;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -73,9 +69,18 @@ impl Words {
 
 /// Gives each iteration its seeds: always the same ones, or others each time.
 #[derive(Debug)]
-pub(super) struct SeedGenerator {
-    seeds: (u64, u64),
-    words: Option<Mutex<Words>>,
+pub(crate) struct SeedGenerator {
+    changes: bool,
+    position: Mutex<Position>,
+}
+
+/// Where a generator is. It says all about the seeds that follow, so that an iteration that starts
+/// from the same position gets the same seeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Position {
+    pub(crate) seeds: (u64, u64),
+    /// How many iterations have had their seeds.
+    pub(crate) given: u64,
 }
 
 impl Resource for SeedGenerator {
@@ -86,33 +91,36 @@ impl SeedGenerator {
     /// Two seeds of zero mean: any seeds.
     pub(super) fn new(seed: i64, seed2: i64, changes: bool) -> SeedGenerator {
         let seeds = match (seed, seed2) {
-            (0, 0) => random_seeds(),
+            (0, 0) => (entropy(), entropy()),
             (seed, seed2) => (seed as u64, seed2 as u64),
         };
-        SeedGenerator { seeds, words: changes.then(|| Mutex::new(Words::new(seeds))) }
+        SeedGenerator { changes, position: Mutex::new(Position { seeds, given: 0 }) }
     }
 
-    /// The seeds of the next iteration.
-    pub(super) fn next(&self) -> (u64, u64) {
-        match &self.words {
-            None => self.seeds,
-            Some(words) => {
-                let mut words = words.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-                (words.next().into(), words.next().into())
-            }
+    /// The seeds of the next iteration, and where the generator was when it gave them. With `from`,
+    /// the generator goes there first.
+    pub(super) fn next(&self, from: Option<Position>) -> (Position, (u64, u64)) {
+        let mut position = self.position.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let before = from.unwrap_or(*position);
+        *position = Position { given: before.given.wrapping_add(1), ..before };
+        if !self.changes {
+            return (before, before.seeds);
         }
+        // Each iteration takes two words, so a block serves two iterations.
+        let mut philox = Philox::new(before.seeds.0, before.seeds.1);
+        philox.skip(before.given / 2);
+        let [a, b, c, d] = philox.next_block().map(u64::from);
+        (before, if before.given % 2 == 0 { (a, b) } else { (c, d) })
     }
 }
 
 /// A generator that lives as long as its handle.
 #[derive(Debug)]
-struct Anonymous {
-    made: AtomicU64,
-}
+struct Anonymous;
 
 impl Kernel for Anonymous {
     fn new(_: &Attrs<'_>) -> Result<Anonymous> {
-        Ok(Anonymous { made: AtomicU64::new(0) })
+        Ok(Anonymous)
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
@@ -123,8 +131,9 @@ impl Kernel for Anonymous {
             _ => true,
         };
         let generator = Arc::new(SeedGenerator::new(seed, seed2, changes));
-        let name = format!("AnonymousSeedGenerator{}", self.made.fetch_add(1, Ordering::Relaxed));
-        let handle = anonymous_handle(&ctx.step().device, &name, generator);
+        let step = ctx.step();
+        let handle =
+            step.resources.anonymous_handle(&step.device, "AnonymousSeedGenerator", generator);
         ctx.set_output(0, Tensor::resource(handle));
         ctx.set_output(1, deleter());
         Ok(())

@@ -74,6 +74,10 @@ impl Dataset for ShardDataset {
         "Shard"
     }
 
+    fn inputs(&self) -> Vec<&DatasetRef> {
+        vec![&self.input]
+    }
+
     fn signature(&self) -> &Signature {
         &self.signature
     }

@@ -193,6 +193,10 @@ impl Dataset for ShuffleDataset {
         if self.repeats { "ShuffleAndRepeat" } else { "Shuffle" }
     }
 
+    fn inputs(&self) -> Vec<&DatasetRef> {
+        vec![&self.input]
+    }
+
     fn signature(&self) -> &Signature {
         &self.signature
     }
@@ -202,7 +206,7 @@ impl Dataset for ShuffleDataset {
     }
 
     fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
-        let seeds = scope.draw(|| self.generator.next());
+        let seeds = scope.draw(&self.generator);
         Ok(Box::new(Shuffled {
             dataset: Arc::clone(&self.input),
             scope: scope.clone(),
@@ -291,7 +295,7 @@ impl Shuffled {
         while self.slices.len() > 1 && self.slices[0].start == self.slices[0].end {
             self.slices.pop_front();
             // Each pass has seeds of its own, used from its first element on.
-            self.words = Words::new(self.scope.draw(|| self.generator.next()));
+            self.words = Words::new(self.scope.draw(&self.generator));
         }
         let slice = self.slices.front_mut()?;
         let count = slice.end - slice.start;

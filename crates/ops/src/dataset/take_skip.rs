@@ -70,6 +70,10 @@ impl Dataset for PartDataset {
         if self.skip == 0 { "FiniteTake" } else { "FiniteSkip" }
     }
 
+    fn inputs(&self) -> Vec<&DatasetRef> {
+        vec![&self.input]
+    }
+
     fn signature(&self) -> &Signature {
         &self.signature
     }

@@ -58,6 +58,10 @@ impl Dataset for UnbatchDataset {
         "Unbatch"
     }
 
+    fn inputs(&self) -> Vec<&DatasetRef> {
+        vec![&self.input]
+    }
+
     fn signature(&self) -> &Signature {
         &self.signature
     }

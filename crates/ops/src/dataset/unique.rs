@@ -75,6 +75,10 @@ impl Dataset for UniqueDataset {
         "Unique"
     }
 
+    fn inputs(&self) -> Vec<&DatasetRef> {
+        vec![&self.input]
+    }
+
     fn signature(&self) -> &Signature {
         &self.signature
     }

@@ -84,6 +84,10 @@ impl Dataset for WindowDataset {
         "Window"
     }
 
+    fn inputs(&self) -> Vec<&DatasetRef> {
+        vec![&self.input]
+    }
+
     fn signature(&self) -> &Signature {
         &self.signature
     }

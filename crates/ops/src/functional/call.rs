@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use tensorfleet_framework::{
-    AsyncContext, AsyncKernel, Attrs, KernelDef, Op, Outcome, Started, StepContext, cpu_async,
+    AsyncContext, AsyncKernel, Attrs, DeviceName, KernelDef, Op, Outcome, Started, StepContext,
+    cpu_async,
 };
 use tensorfleet_graph::Func;
-use tensorfleet_tensor::{Result, Tensor};
+use tensorfleet_tensor::{Result, Tensor, invalid_argument, unimplemented_error};
 
 const CALL: &[KernelDef] = &[cpu_async::<Call>()];
 const ATTRS: &[&str] = &[
@@ -33,6 +34,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: Tout"],
         attrs: &["Tin: list(type) >= 1", "Tout: list(type) >= 1", "f: func"],
         stateful: true,
+        kernels: &[cpu_async::<RemoteCall>()],
         ..Op::DEFAULT
     },
     Op {
@@ -75,5 +77,33 @@ impl AsyncKernel for Call {
     fn start(&self, ctx: AsyncContext) -> Result<Started> {
         let step = Arc::clone(&ctx.step);
         start(&self.0, &step, ctx.into_tensors()?)
+    }
+}
+
+/// Runs a function on a device that an input names. All CPU devices of a task are one to a function,
+/// so a call within the task is like any other.
+#[derive(Debug)]
+struct RemoteCall(Func);
+
+impl AsyncKernel for RemoteCall {
+    fn new(attrs: &Attrs<'_>) -> Result<RemoteCall> {
+        Ok(RemoteCall(attrs.func("f")?.clone()))
+    }
+
+    fn start(&self, ctx: AsyncContext) -> Result<Started> {
+        let step = Arc::clone(&ctx.step);
+        let mut args = ctx.into_tensors()?;
+        let target = match args.remove(0).strings()? {
+            [target] => String::from_utf8_lossy(target).into_owned(),
+            _ => return Err(invalid_argument!("target must be a scalar string")),
+        };
+        let (here, there) = (DeviceName::parse(&step.device)?, DeviceName::parse(&target)?);
+        if !there.task_name().matches(&here.task_name()) {
+            return Err(unimplemented_error!(
+                "a function cannot be called on {target} from {}",
+                step.device
+            ));
+        }
+        start(&self.0, &step, args)
     }
 }

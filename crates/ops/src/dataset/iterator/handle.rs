@@ -104,7 +104,7 @@ impl Kernel for FromString {
                 handle.device
             ));
         }
-        let handle = Tensor::resource(handle);
+        let handle = Tensor::resource(ctx.step().resources.revive(handle)?);
         let iterator: std::sync::Arc<IteratorResource> = lookup(ctx.step(), &handle)?;
         if !self.signature.types.is_empty() {
             let mut want = self.signature.clone();

@@ -1,9 +1,8 @@
 //! Iterators without a dataset, and giving them one.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, Op, anonymous_handle, cpu};
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, Op, cpu};
 use tensorfleet_tensor::{Result, Tensor, Variant, VariantValue};
 
 use super::resource::IteratorResource;
@@ -100,18 +99,17 @@ impl Kernel for NamedIterator {
 #[derive(Debug)]
 struct AnonymousIterator {
     signature: Signature,
-    made: AtomicU64,
 }
 
 impl Kernel for AnonymousIterator {
     fn new(attrs: &Attrs<'_>) -> Result<AnonymousIterator> {
-        Ok(AnonymousIterator { signature: Signature::new(attrs)?, made: AtomicU64::new(0) })
+        Ok(AnonymousIterator { signature: Signature::new(attrs)? })
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let iterator = Arc::new(IteratorResource::new(Some(self.signature.clone())));
-        let name = format!("AnonymousIterator{}", self.made.fetch_add(1, Ordering::Relaxed));
-        let handle = anonymous_handle(&ctx.step().device, &name, iterator);
+        let step = ctx.step();
+        let handle = step.resources.anonymous_handle(&step.device, "AnonymousIterator", iterator);
         ctx.set_output(0, Tensor::resource(handle));
         if ctx.num_outputs() == 2 {
             ctx.set_output(1, deleter());

@@ -1,6 +1,6 @@
 //! Saving where an iterator is, and going there again.
 //!
-//! The state of an iterator is how many elements it gave and which seeds it drew that nobody chose:
+//! The state of an iterator is how many elements it gave and which seeds it drew:
 //! an iteration with the same seeds gives the same elements. To restore is to iterate anew and pass
 //! over the elements that were given, as cheaply as each dataset can.
 
@@ -12,6 +12,7 @@ use tensorfleet_tensor::{
 };
 
 use super::resource::{Iteration, lookup};
+use crate::dataset::seed::Position;
 
 pub(in crate::dataset) const OPS: &[Op] = &[
     Op {
@@ -52,12 +53,16 @@ impl AsyncKernel for Serialize {
         };
         Ok(Started::Waiting(Box::pin(async move {
             let progress = iteration.progress.lock().await;
-            let seeds: Vec<u64> =
-                iteration.scope.drawn().into_iter().flat_map(|(a, b)| [a, b]).collect();
+            let draws: Vec<u64> = iteration
+                .scope
+                .drawn()
+                .into_iter()
+                .flat_map(|Position { seeds: (seed, seed2), given }| [seed, seed2, given])
+                .collect();
             let state = EncodedVariant {
                 type_name: TYPE_NAME.to_owned(),
                 metadata: Vec::new(),
-                tensors: vec![Tensor::scalar(progress.given), Tensor::vector(&seeds)?],
+                tensors: vec![Tensor::scalar(progress.given), Tensor::vector(&draws)?],
             };
             let state: Variant = Arc::new(state);
             Ok(Outcome::from(vec![Tensor::from_variants(Shape::vector(1), vec![state])?]))
@@ -75,7 +80,7 @@ impl AsyncKernel for Deserialize {
 
     fn start(&self, ctx: AsyncContext) -> Result<Started> {
         let iterator = lookup(&ctx.step, ctx.input(0)?)?;
-        let (given, seeds) = decode(ctx.input(1)?)?;
+        let (given, draws) = decode(ctx.input(1)?)?;
         let Some(current) = iterator.current() else {
             return Err(failed_precondition!(
                 "Restore() failed because the iterator has not been initialized. Ensure that you \
@@ -83,7 +88,7 @@ impl AsyncKernel for Deserialize {
             ));
         };
         // Not the functions of this step: its graph may lack those that the dataset calls.
-        let scope = current.scope.again(seeds);
+        let scope = current.scope.again(draws);
         let dataset = Arc::clone(&current.dataset);
         drop(current);
         let skipping = scope.clone();
@@ -105,7 +110,7 @@ impl AsyncKernel for Deserialize {
 }
 
 /// The number of elements given, and the seeds drawn.
-type State = (u64, Vec<(u64, u64)>);
+type State = (u64, Vec<Position>);
 
 fn decode(serialized: &Tensor) -> Result<State> {
     let wrong = || {
@@ -113,10 +118,14 @@ fn decode(serialized: &Tensor) -> Result<State> {
     };
     let [state] = serialized.variants()? else { return Err(wrong()) };
     let state = state.encode()?;
-    let [given, seeds] = &state.tensors[..] else { return Err(wrong()) };
+    let [given, draws] = &state.tensors[..] else { return Err(wrong()) };
     if state.type_name != TYPE_NAME {
         return Err(wrong());
     }
-    let seeds = seeds.values::<u64>()?.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
-    Ok((given.scalar_value()?, seeds))
+    let draws = draws
+        .values::<u64>()?
+        .chunks_exact(3)
+        .map(|draw| Position { seeds: (draw[0], draw[1]), given: draw[2] })
+        .collect();
+    Ok((given.scalar_value()?, draws))
 }
