@@ -36,6 +36,7 @@ mod operators;
 pub mod optimizer;
 mod output;
 mod placement;
+mod saver;
 mod scope;
 mod session;
 mod variable;
@@ -48,6 +49,7 @@ pub use math::Axes;
 pub use optimizer::Optimizer;
 pub use output::{Operand, Operation, Output};
 pub use placement::{ReplicaDevices, Spread};
+pub use saver::Saver;
 pub use scope::Device;
 pub use session::{
     Feed, Feeds, Fetch, Fetches, NodeTrace, Reply, RunMetadata, RunOptions, Session,
