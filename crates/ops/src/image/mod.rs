@@ -1,13 +1,19 @@
 //! Images: batches of rows of pixels, the channels last.
 
+mod bmp_file;
 mod color;
 mod combined_suppression;
 mod crop_and_resize;
+mod decode;
 mod draw_boxes;
+mod encode;
+mod gif_file;
 mod glimpse;
 mod grid;
+mod jpeg;
 mod non_max_suppression;
 mod pixels;
+mod png_file;
 mod projective;
 mod resize_area;
 mod resize_bicubic;
@@ -23,7 +29,9 @@ pub(super) const OPS: &[&[Op]] = &[
     color::OPS,
     combined_suppression::OPS,
     crop_and_resize::OPS,
+    decode::OPS,
     draw_boxes::OPS,
+    encode::OPS,
     glimpse::OPS,
     non_max_suppression::OPS,
     projective::OPS,

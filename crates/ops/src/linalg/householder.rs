@@ -3,6 +3,8 @@
 //! The signs are LAPACK's and Eigen's: the remaining element is real and opposite in sign to the
 //! first one, so that nothing cancels. TensorFlow's `Qr` shows these signs to the user.
 
+use std::ops::Range;
+
 use num_traits::{Float, Zero};
 
 use super::matrix::Matrix;
@@ -60,11 +62,21 @@ impl<S: Scalar> Reflector<S> {
 
     /// Multiplies columns `left..` of the rows `top..` of a matrix from the right.
     pub(super) fn apply_right(&self, matrix: &mut Matrix<S>, top: usize, left: usize) {
+        self.apply_right_to_rows(matrix, top..matrix.rows, left);
+    }
+
+    /// Multiplies columns `left..` of some rows of a matrix from the right.
+    pub(super) fn apply_right_to_rows(
+        &self,
+        matrix: &mut Matrix<S>,
+        rows: Range<usize>,
+        left: usize,
+    ) {
         if self.tau.is_zero() {
             return;
         }
         let conjugated: Vec<S> = self.tail.iter().map(|v| v.conjugate()).collect();
-        for row in top..matrix.rows {
+        for row in rows {
             let row = &mut matrix.row_mut(row)[left..left + 1 + self.tail.len()];
             let sum = row[1..].iter().zip(&self.tail).fold(row[0], |sum, (&a, &v)| sum + a * v);
             let factor = -self.tau * sum;

@@ -4,15 +4,20 @@ mod banded;
 mod batch;
 mod cholesky;
 mod determinant;
+mod eig;
 mod factors;
+mod functions;
 mod householder;
 mod jacobi;
 mod least_squares;
 mod lu;
 mod matrix;
 mod qr;
+mod real_eigen;
+mod real_schur;
 mod rotation;
 mod scalar;
+mod schur;
 mod self_adjoint_eig;
 mod solve;
 mod svd;
@@ -26,6 +31,8 @@ pub(super) const OPS: &[&[Op]] = &[
     banded::OPS,
     cholesky::OPS,
     determinant::OPS,
+    eig::OPS,
+    functions::OPS,
     least_squares::OPS,
     lu::OPS,
     qr::OPS,

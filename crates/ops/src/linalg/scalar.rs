@@ -20,6 +20,9 @@ pub(super) trait Scalar: Element + NumAssign + Neg<Output = Self> {
     /// The absolute value.
     fn modulus(self) -> Self::Real;
 
+    /// The square root; of a negative real number, NaN.
+    fn root(self) -> Self;
+
     fn from_real(re: Self::Real) -> Self {
         Self::from_parts(re, Self::Real::zero())
     }
@@ -59,6 +62,10 @@ macro_rules! scalars {
                 fn modulus(self) -> $real {
                     self.abs()
                 }
+
+                fn root(self) -> $real {
+                    self.sqrt()
+                }
             }
 
             impl Scalar for Complex<$real> {
@@ -82,6 +89,10 @@ macro_rules! scalars {
 
                 fn modulus(self) -> $real {
                     self.norm()
+                }
+
+                fn root(self) -> Complex<$real> {
+                    self.sqrt()
                 }
             }
         )*
