@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use smallvec::SmallVec;
 use tensorfleet_tensor::{Result, Tensor, internal};
 
 use crate::rendezvous::FrameIteration;
@@ -31,6 +30,13 @@ pub trait Kernel: fmt::Debug + Send + Sync + 'static {
         Ok(())
     }
 
+    /// Whether a reference goes through the node as it is, although the definition speaks of a
+    /// value: whoever consumes the output reads the variable when it runs. TensorFlow's kernels
+    /// that only pass a buffer on behave so, and programs rely on it.
+    fn passes_references(&self) -> bool {
+        false
+    }
+
     /// About how many nanoseconds the computation takes. The executor runs cheap nodes where it
     /// stands and spreads expensive ones over threads. The default supposes a pass over the data.
     fn cost(&self, inputs: &[Value]) -> u64 {
@@ -42,7 +48,7 @@ fn input_cost(input: &Value) -> u64 {
     match input {
         Value::Tensor(tensor) => tensor.byte_len() as u64 / 4,
         // Looking would need the lock; an update touches a variable about as large as its gradient.
-        Value::Ref(_) => 0,
+        Value::Ref(_) | Value::Empty => 0,
     }
 }
 
@@ -92,7 +98,7 @@ impl From<Vec<Tensor>> for Outcome {
 #[derive(Debug)]
 pub struct KernelContext<'a> {
     inputs: &'a mut [Value],
-    outputs: SmallVec<[Option<Value>; 2]>,
+    outputs: &'a mut [Value],
     node: &'a str,
     step: &'a Arc<StepContext>,
     frame: FrameIteration,
@@ -105,21 +111,17 @@ impl<'a> KernelContext<'a> {
         step: &'a Arc<StepContext>,
         frame: FrameIteration,
         inputs: &'a mut [Value],
-        num_outputs: usize,
+        outputs: &'a mut [Value],
     ) -> KernelContext<'a> {
-        KernelContext { inputs, outputs: smallvec::smallvec![None; num_outputs], node, step, frame }
+        KernelContext { inputs, outputs, node, step, frame }
     }
 
     /// Ends the run: every output must have been set.
-    pub fn into_outputs(self) -> Result<Values> {
-        let node = self.node;
-        self.outputs
-            .into_iter()
-            .enumerate()
-            .map(|(i, value)| {
-                value.ok_or_else(|| internal!("output {i} of node {node} was not set"))
-            })
-            .collect()
+    pub fn finish(self) -> Result<()> {
+        match self.outputs.iter().position(Value::is_empty) {
+            None => Ok(()),
+            Some(index) => Err(internal!("output {index} of node {} was not set", self.node)),
+        }
     }
 
     /// The number of inputs.
@@ -139,15 +141,20 @@ impl<'a> KernelContext<'a> {
             Some(Value::Ref(_)) => {
                 Err(internal!("input {index} of node {} is a reference", self.node))
             }
+            Some(Value::Empty) => {
+                Err(internal!("input {index} of node {} was taken already", self.node))
+            }
             None => Err(internal!("node {} has no input {index}", self.node)),
         }
     }
 
     /// Takes an input out. When the caller then holds the only clone it may overwrite its storage.
     pub fn take_input(&mut self, index: usize) -> Result<Tensor> {
-        let taken = self.input(index)?.clone();
-        self.inputs[index] = Value::Tensor(Tensor::scalar(false));
-        Ok(taken)
+        self.input(index)?;
+        match self.inputs[index].take() {
+            Value::Tensor(tensor) => Ok(tensor),
+            Value::Ref(_) | Value::Empty => Err(internal!("input {index} is no tensor")),
+        }
     }
 
     /// Inputs `range` as tensors.
@@ -180,12 +187,20 @@ impl<'a> KernelContext<'a> {
 
     /// Sets an output to anything.
     pub fn set_value(&mut self, index: usize, value: Value) {
-        self.outputs[index] = Some(value);
+        self.outputs[index] = value;
     }
 
     /// An input as it came, tensor or reference.
     pub fn value(&self, index: usize) -> Result<&Value> {
         self.inputs.get(index).ok_or_else(|| internal!("node {} has no input {index}", self.node))
+    }
+
+    /// Takes an input out as it came, tensor or reference.
+    pub fn take_value(&mut self, index: usize) -> Result<Value> {
+        match self.inputs.get_mut(index) {
+            Some(value) => Ok(value.take()),
+            None => Err(internal!("node {} has no input {index}", self.node)),
+        }
     }
 
     /// The step.
@@ -247,7 +262,9 @@ impl AsyncContext {
             .into_iter()
             .map(|value| match value {
                 Value::Tensor(tensor) => Ok(tensor),
-                Value::Ref(_) => Err(internal!("an input of node {node} is a reference")),
+                Value::Ref(_) | Value::Empty => {
+                    Err(internal!("an input of node {node} is no tensor"))
+                }
             })
             .collect()
     }

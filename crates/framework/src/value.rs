@@ -1,4 +1,4 @@
-//! What flows along an edge: a tensor, or a reference to a variable.
+//! What flows along an edge: a tensor, a reference to a variable, or nothing.
 
 use std::sync::Arc;
 
@@ -8,11 +8,26 @@ use tensorfleet_tensor::Tensor;
 use crate::Variable;
 
 /// The value of one output of a node.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub enum Value {
     Tensor(Tensor),
     /// A reference edge of TensorFlow 1: the consumer may write the variable.
     Ref(Arc<Variable>),
+    /// No value: not there yet, taken already, or dead because its branch was not taken.
+    #[default]
+    Empty,
+}
+
+impl Value {
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        matches!(self, Value::Empty)
+    }
+
+    /// Moves the value out and leaves nothing.
+    pub fn take(&mut self) -> Value {
+        std::mem::take(self)
+    }
 }
 
 impl From<Tensor> for Value {

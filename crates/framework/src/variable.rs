@@ -83,6 +83,11 @@ impl Variable {
         self.get().ok_or_else(|| self.uninitialized())
     }
 
+    /// An error that names the variable if it has no value.
+    pub fn check_initialized(&self) -> Result<()> {
+        if self.is_initialized() { Ok(()) } else { Err(self.uninitialized()) }
+    }
+
     fn uninitialized(&self) -> tensorfleet_tensor::Error {
         failed_precondition!("Attempting to use uninitialized value {}", self.name)
     }

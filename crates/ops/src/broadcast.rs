@@ -143,7 +143,21 @@ pub(crate) fn zip_rows<A: Element, B: Element, U: Element>(
     y: &Tensor,
     f: RowFn<'_, A, B, U>,
 ) -> Result<Tensor> {
+    if x.shape().is_scalar() && y.shape().is_scalar() {
+        return zip_scalars(x, y, f);
+    }
     zip_aligned(par, &Alignment::new(x.shape(), y.shape())?, x, y, f)
+}
+
+/// Scalars are worth a way of their own: in a graph of many small steps they are all there is.
+fn zip_scalars<A: Element, B: Element, U: Element>(
+    x: &Tensor,
+    y: &Tensor,
+    f: RowFn<'_, A, B, U>,
+) -> Result<Tensor> {
+    let mut out = [U::default()];
+    f(Row::Value(x.scalar_value()?), Row::Value(y.scalar_value()?), &mut out);
+    Ok(Tensor::scalar(out[0]))
 }
 
 /// As [`zip_rows`] for shapes that were lined up before.
@@ -176,6 +190,9 @@ pub(crate) fn zip_rows_reusing<T: Element>(
     y: Tensor,
     f: RowFn<'_, T, T, T>,
 ) -> Result<Tensor> {
+    if x.shape().is_scalar() && y.shape().is_scalar() {
+        return zip_scalars(&x, &y, f);
+    }
     let alignment = Alignment::new(x.shape(), y.shape())?;
     if x.shape() == alignment.shape() && x.is_unique() {
         overwrite(par, &alignment, 0, x, &y, f)

@@ -1,5 +1,6 @@
 //! A graph compiled for running: dense numbers instead of names, kernels made, fan-out resolved.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -8,10 +9,13 @@ use tensorfleet_graph::{Graph, Node, NodeId};
 use tensorfleet_tensor::{DType, Result, invalid_argument};
 
 use crate::frames::{self, Frames};
+use crate::state::Spare;
 
-/// A compiled graph. Immutable: any number of steps may run it at once.
+/// A compiled graph. Any number of steps may run it at once.
 #[derive(Debug)]
 pub struct Executable {
+    /// Memory of steps that are over, for those to come.
+    pub(crate) spare: Spare,
     pub(crate) nodes: Vec<CompiledNode>,
     pub(crate) frames: Vec<FrameLayout>,
     /// Nodes that can run at once, those that wait for others first.
@@ -44,18 +48,33 @@ pub(crate) struct CompiledNode {
     pub(crate) num_inputs: u32,
     pub(crate) num_outputs: u32,
     /// Which inputs take a reference as it is; others get the variable's value.
-    pub(crate) takes_ref: Vec<bool>,
-    /// For each output, who consumes it.
-    pub(crate) consumers: Vec<Vec<Edge>>,
-    pub(crate) control_consumers: Vec<u32>,
+    pub(crate) takes_ref: Box<[bool]>,
+    /// Who consumes the outputs, in the order of the outputs.
+    pub(crate) consumers: Vec<Edge>,
+    pub(crate) control_consumers: Vec<ControlEdge>,
 }
 
-/// Where a value goes.
+/// Where a value goes, with what delivering it needs to know of the consumer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Edge {
+    pub(crate) output: u32,
+    /// Whether no other edge takes the same output, so that it may be moved.
+    pub(crate) is_last: bool,
     pub(crate) node: u32,
+    /// The consumer's number in its frame.
+    pub(crate) local: u32,
     /// The slot in the consumer's frame.
     pub(crate) slot: u32,
+    /// For a `Merge`, the number of its inputs.
+    pub(crate) merges: Option<NonZeroU32>,
+}
+
+/// A control edge, with what delivering it needs to know of the consumer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ControlEdge {
+    pub(crate) node: u32,
+    pub(crate) local: u32,
+    pub(crate) merges: Option<NonZeroU32>,
 }
 
 #[derive(Debug)]
@@ -149,6 +168,7 @@ impl Executable {
 
     fn empty() -> Executable {
         Executable {
+            spare: Spare::default(),
             nodes: Vec::new(),
             frames: Vec::new(),
             roots: Vec::new(),
@@ -250,6 +270,8 @@ impl Compiler<'_> {
     }
 
     fn add(&mut self, id: NodeId, node: &Node, kind: Kind) {
+        let passes_references =
+            matches!(&kind, Kind::Compute { kernel, .. } if kernel.passes_references());
         let layout = &mut self.executable.frames[self.frames.frame_of[id.index()] as usize];
         let (local, first_slot) = (layout.pending.len() as u32, layout.slots as u32);
         layout.pending.push(match kind {
@@ -266,22 +288,37 @@ impl Compiler<'_> {
             first_slot,
             num_inputs: node.inputs.len() as u32,
             num_outputs: node.output_types().len() as u32,
-            takes_ref: node.input_types().iter().map(|input| input.is_ref).collect(),
-            consumers: vec![Vec::new(); node.output_types().len()],
+            takes_ref: node
+                .input_types()
+                .iter()
+                .map(|input| input.is_ref || passes_references)
+                .collect(),
+            consumers: Vec::new(),
             control_consumers: Vec::new(),
         });
     }
 
     fn connect(&mut self) {
         for (id, node) in self.graph.iter() {
-            let first_slot = self.executable.nodes[id.index()].first_slot;
-            for (offset, input) in (0u32..).zip(&node.inputs) {
-                let edge = Edge { node: id.0, slot: first_slot + offset };
-                self.executable.nodes[input.node.index()].consumers[input.index as usize]
-                    .push(edge);
+            let consumer = &self.executable.nodes[id.index()];
+            let (local, first_slot) = (consumer.local, consumer.first_slot);
+            let is_merge = matches!(consumer.kind, Kind::Merge);
+            let merges = NonZeroU32::new(consumer.num_inputs).filter(|_| is_merge);
+            for (slot, input) in (first_slot..).zip(&node.inputs) {
+                let output = input.index;
+                let edge = Edge { output, is_last: false, node: id.0, local, slot, merges };
+                self.executable.nodes[input.node.index()].consumers.push(edge);
             }
             for source in &node.control_inputs {
-                self.executable.nodes[source.index()].control_consumers.push(id.0);
+                let edge = ControlEdge { node: id.0, local, merges };
+                self.executable.nodes[source.index()].control_consumers.push(edge);
+            }
+        }
+        for node in &mut self.executable.nodes {
+            node.consumers.sort_by_key(|edge| edge.output);
+            for index in 0..node.consumers.len() {
+                let next = node.consumers.get(index + 1).map(|edge| edge.output);
+                node.consumers[index].is_last = next != Some(node.consumers[index].output);
             }
         }
     }

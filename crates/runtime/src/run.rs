@@ -20,7 +20,7 @@ use tensorfleet_tensor::{Error, Result, Tensor, cancelled, internal, invalid_arg
 
 use crate::executable::{CompiledNode, Executable, Kind};
 use crate::pool::{ComputePool, is_pool_thread};
-use crate::state::{Outputs, Ready, State};
+use crate::state::{Ready, State};
 use crate::trace::Trace;
 
 /// A node that takes longer than this (nanoseconds) is worth another thread.
@@ -76,13 +76,15 @@ enum Letter {
     /// A waiting node can go on.
     Wake(usize),
     /// A node that ran on another thread is done.
-    Ran(Ready, Box<Result<Outputs>>),
+    Ran(Ready, Box<Result<Values>>),
     Cancel,
 }
 
 /// The part of a run that one thread at a time works on.
 struct Work {
     state: State,
+    /// The outputs of the node that runs.
+    outputs: Vec<Value>,
     waiting: Vec<Option<(Ready, BoxFuture<Result<Outcome>>)>>,
     free: Vec<usize>,
     /// Nodes running on other threads.
@@ -132,6 +134,7 @@ impl Run {
         }
         let work = Work {
             state: State::new(&executable),
+            outputs: Vec::new(),
             waiting: Vec::new(),
             free: Vec::new(),
             in_flight: 0,
@@ -248,7 +251,7 @@ impl Shared {
                 Pause::Done => {
                     mail.driver = Driver::Done;
                     mail.letters.clear();
-                    mail.result = Some(work.result());
+                    mail.result = Some(work.result(&this.executable));
                     if let Some(waker) = mail.waker.take() {
                         drop(mail);
                         drop(work);
@@ -296,10 +299,11 @@ impl Work {
         }
     }
 
-    fn result(&mut self) -> Result<Vec<Tensor>> {
+    fn result(&mut self, executable: &Executable) -> Result<Vec<Tensor>> {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
+        self.state.recycle(executable);
         std::mem::take(&mut self.retvals)
             .into_iter()
             .enumerate()
@@ -349,47 +353,53 @@ impl Work {
         match &node.kind {
             Kind::Compute { kernel, takes_dead: true } if ready.is_dead => {
                 let place = self.state.place(ready);
-                let mut ctx = KernelContext::new(&node.name, &run.step, place, &mut [], 0);
+                let mut ctx = KernelContext::new(&node.name, &run.step, place, &mut [], &mut []);
                 kernel.compute_dead(&mut ctx)?;
                 self.finish_dead(run, ready, node);
             }
             Kind::ControlTrigger => {
-                self.state.finish(&run.executable, ready, Outputs::new(), false);
+                self.state.finish(&run.executable, ready, &mut [], false);
             }
             Kind::Arg(index) => {
-                let value = Some(Value::Tensor(run.args[*index].clone()));
-                self.state.finish(&run.executable, ready, smallvec::smallvec![value], false);
+                let mut value = [Value::Tensor(run.args[*index].clone())];
+                self.state.finish(&run.executable, ready, &mut value, false);
             }
             _ if ready.is_dead => self.finish_dead(run, ready, node),
             Kind::Merge => {
-                let Some((index, value)) = self.state.take_merged(ready, node) else {
+                let inputs = self.state.claim_inputs(ready, node);
+                let Some(index) = inputs.iter().position(|input| !input.is_empty()) else {
                     return Err(internal!("Merge has no live input"));
                 };
+                let value = inputs[index].take();
                 let index = Value::Tensor(Tensor::scalar(index as i32));
-                let outputs = smallvec::smallvec![Some(value), Some(index)];
-                self.state.finish(&run.executable, ready, outputs, false);
+                self.state.finish(&run.executable, ready, &mut [value, index], false);
             }
             Kind::Compute { kernel, .. } => {
-                let mut inputs = self.inputs(ready, node)?;
-                let cost = kernel.cost(&inputs);
+                let cost = kernel.cost(self.state.inputs(ready, node));
                 if cost > EXPENSIVE {
                     if !may_block {
-                        self.put_back(ready, node, inputs);
+                        self.state.ready.push_front(ready);
                         return Ok(false);
                     }
                     let is_alone = self.state.ready.is_empty() && self.in_flight == 0;
                     if !is_alone && run.pool.threads() > 1 {
+                        let inputs = self.take_inputs(ready, node)?;
                         self.run_elsewhere(run, ready, Arc::clone(kernel), inputs);
                         return Ok(true);
                     }
                 }
                 let place = self.state.place(ready);
-                let outputs = compute(run, node, &**kernel, place, &mut inputs)?;
-                self.state.finish(&run.executable, ready, outputs, false);
+                self.outputs.clear();
+                self.outputs.resize_with(node.num_outputs as usize, Value::default);
+                let inputs = self.state.claim_inputs(ready, node);
+                read_references(inputs, node)?;
+                compute(run, node, &**kernel, place, inputs, &mut self.outputs)?;
+                inputs.fill_with(Value::default);
+                self.state.finish(&run.executable, ready, &mut self.outputs, false);
             }
             Kind::Async(kernel) => {
                 let ctx = AsyncContext {
-                    inputs: self.inputs(ready, node)?,
+                    inputs: self.take_inputs(ready, node)?,
                     step: Arc::clone(&run.step),
                     node: Arc::clone(&node.name),
                     frame: self.state.place(ready),
@@ -406,36 +416,35 @@ impl Work {
                 }
             }
             Kind::Retval(index) => {
-                let inputs = self.inputs(ready, node)?;
-                if let Some(Value::Tensor(tensor)) = inputs.into_iter().next() {
+                let inputs = self.state.claim_inputs(ready, node);
+                read_references(inputs, node)?;
+                if let Value::Tensor(tensor) = inputs[0].take() {
                     self.retvals[*index] = Some(tensor);
                 }
-                self.state.finish(&run.executable, ready, Outputs::new(), false);
+                self.state.finish(&run.executable, ready, &mut [], false);
             }
             Kind::Switch => {
-                let mut inputs = self.state.take_inputs(ready, node);
+                let inputs = self.state.claim_inputs(ready, node);
                 let taken = scalar::<bool>(inputs.get(1), "pred")?;
                 let data = inputs[0].take();
-                let outputs = if taken {
-                    smallvec::smallvec![None, data]
-                } else {
-                    smallvec::smallvec![data, None]
-                };
-                self.state.finish(&run.executable, ready, outputs, false);
+                inputs[1] = Value::Empty;
+                let mut outputs = if taken { [Value::Empty, data] } else { [data, Value::Empty] };
+                self.state.finish(&run.executable, ready, &mut outputs, false);
             }
             Kind::SwitchN => {
-                let mut inputs = self.state.take_inputs(ready, node);
+                let inputs = self.state.claim_inputs(ready, node);
                 let chosen = scalar::<i32>(inputs.get(1), "output_index")?;
+                let data = inputs[0].take();
+                inputs[1] = Value::Empty;
                 let last = node.num_outputs as usize - 1;
                 let chosen = usize::try_from(chosen).map_or(last, |chosen| chosen.min(last));
-                let mut outputs: Outputs = smallvec::smallvec![None; node.num_outputs as usize];
-                outputs[chosen] = inputs[0].take();
-                self.state.finish(&run.executable, ready, outputs, false);
+                let mut outputs = vec![Value::Empty; node.num_outputs as usize];
+                outputs[chosen] = data;
+                self.state.finish(&run.executable, ready, &mut outputs, false);
             }
             Kind::Enter { .. } | Kind::Exit | Kind::NextIteration | Kind::LoopCond => {
-                let inputs = self.state.take_inputs(ready, node);
-                let outputs = inputs.into_iter().collect();
-                self.state.finish(&run.executable, ready, outputs, false);
+                let mut value = [self.state.claim_inputs(ready, node)[0].take()];
+                self.state.finish(&run.executable, ready, &mut value, false);
             }
         }
         Ok(true)
@@ -443,28 +452,17 @@ impl Work {
 
     fn finish_dead(&mut self, run: &Shared, ready: Ready, node: &CompiledNode) {
         // Dead nodes may still hold the live ones among their inputs.
-        drop(self.state.take_inputs(ready, node));
-        let outputs = smallvec::smallvec![None; node.num_outputs as usize];
-        self.state.finish(&run.executable, ready, outputs, true);
+        self.state.claim_inputs(ready, node).fill_with(Value::default);
+        self.outputs.clear();
+        self.outputs.resize_with(node.num_outputs as usize, Value::default);
+        self.state.finish(&run.executable, ready, &mut self.outputs, true);
     }
 
-    /// The inputs of a node, with references read where the node wants a value.
-    fn inputs(&mut self, ready: Ready, node: &CompiledNode) -> Result<Values> {
-        let taken = self.state.take_inputs(ready, node);
-        let mut inputs = Values::with_capacity(taken.len());
-        for (value, takes_ref) in taken.into_iter().zip(&node.takes_ref) {
-            inputs.push(match value {
-                Some(Value::Ref(variable)) if !takes_ref => Value::Tensor(variable.read()?),
-                Some(value) => value,
-                None => return Err(internal!("an input of node {} is missing", node.name)),
-            });
-        }
-        Ok(inputs)
-    }
-
-    fn put_back(&mut self, ready: Ready, node: &CompiledNode, inputs: Values) {
-        self.state.put_inputs(ready, node, inputs);
-        self.state.ready.push_front(ready);
+    /// Takes the inputs of a node away from their slots, for one that runs elsewhere or later.
+    fn take_inputs(&mut self, ready: Ready, node: &CompiledNode) -> Result<Values> {
+        let inputs = self.state.claim_inputs(ready, node);
+        read_references(inputs, node)?;
+        Ok(inputs.iter_mut().map(Value::take).collect())
     }
 
     fn run_elsewhere(
@@ -480,7 +478,10 @@ impl Work {
         run.pool.spawn(move || {
             let node = &owner.executable.nodes[ready.node as usize];
             let computed = catch_unwind(AssertUnwindSafe(|| {
-                compute(&owner, node, &*kernel, place, &mut inputs)
+                let mut outputs = Values::new();
+                outputs.resize(node.num_outputs as usize, Value::Empty);
+                compute(&owner, node, &*kernel, place, &mut inputs, &mut outputs)?;
+                Ok(outputs)
             }));
             let outcome = computed.unwrap_or_else(|panic| {
                 Err(internal!("the kernel failed unexpectedly: {}", panic_text(&*panic)))
@@ -527,10 +528,10 @@ impl Work {
     ) -> Result<()> {
         match outcome {
             Outcome::Dead => {
-                let outputs = smallvec::smallvec![None; node.num_outputs as usize];
-                self.state.finish(&run.executable, ready, outputs, true);
+                let mut outputs = vec![Value::Empty; node.num_outputs as usize];
+                self.state.finish(&run.executable, ready, &mut outputs, true);
             }
-            Outcome::Values(values) => {
+            Outcome::Values(mut values) => {
                 if values.len() != node.num_outputs as usize {
                     return Err(internal!(
                         "the kernel returned {} values instead of {}",
@@ -538,18 +539,17 @@ impl Work {
                         node.num_outputs
                     ));
                 }
-                let outputs = values.into_iter().map(Some).collect();
-                self.state.finish(&run.executable, ready, outputs, false);
+                self.state.finish(&run.executable, ready, &mut values, false);
             }
         }
         Ok(())
     }
 
-    fn settle(&mut self, run: &Shared, ready: Ready, outcome: Result<Outputs>) {
+    fn settle(&mut self, run: &Shared, ready: Ready, outcome: Result<Values>) {
         match outcome {
             // After a failure nothing more is started.
             Ok(_) if self.error.is_some() => {}
-            Ok(outputs) => self.state.finish(&run.executable, ready, outputs, false),
+            Ok(mut outputs) => self.state.finish(&run.executable, ready, &mut outputs, false),
             Err(error) => {
                 self.fail(error.at_node(&run.executable.nodes[ready.node as usize].name));
             }
@@ -563,24 +563,41 @@ fn compute(
     kernel: &dyn Kernel,
     place: FrameIteration,
     inputs: &mut [Value],
-) -> Result<Outputs> {
+    outputs: &mut [Value],
+) -> Result<()> {
     let started = run.trace.as_ref().map(|trace| trace.start());
-    let mut ctx =
-        KernelContext::new(&node.name, &run.step, place, inputs, node.num_outputs as usize);
+    let mut ctx = KernelContext::new(&node.name, &run.step, place, inputs, outputs);
     kernel.compute(&mut ctx)?;
-    let values = ctx.into_outputs()?;
+    ctx.finish()?;
     if let (Some(trace), Some(started)) = (&run.trace, started) {
-        trace.record(node, started, &values);
+        trace.record(node, started, outputs);
     }
-    Ok(values.into_iter().map(Some).collect())
+    Ok(())
 }
 
-fn scalar<T: tensorfleet_tensor::Element>(value: Option<&Option<Value>>, what: &str) -> Result<T> {
+/// Reads the variables behind references where the node wants a value.
+fn read_references(inputs: &mut [Value], node: &CompiledNode) -> Result<()> {
+    for (value, takes_ref) in inputs.iter_mut().zip(&node.takes_ref) {
+        match value {
+            Value::Ref(variable) if !takes_ref => {
+                let read = variable.read()?;
+                *value = Value::Tensor(read);
+            }
+            Value::Tensor(_) | Value::Ref(_) => {}
+            Value::Empty => {
+                return Err(internal!("an input of node {} is missing", node.name));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn scalar<T: tensorfleet_tensor::Element>(value: Option<&Value>, what: &str) -> Result<T> {
     match value {
-        Some(Some(Value::Tensor(tensor))) => tensor.scalar_value().map_err(|_| {
+        Some(Value::Tensor(tensor)) => tensor.scalar_value().map_err(|_| {
             invalid_argument!("The input {what} must be a scalar, got shape {}", tensor.shape())
         }),
-        Some(Some(Value::Ref(variable))) => variable.read()?.scalar_value(),
+        Some(Value::Ref(variable)) => variable.read()?.scalar_value(),
         _ => Err(internal!("the input {what} is missing")),
     }
 }

@@ -1,17 +1,15 @@
 //! The state of a step: which nodes wait for what, in every iteration of every loop.
 //!
 //! Only one thread at a time works on a step's state, so nothing here is locked or atomic. Values
-//! sit in the slots of their consumers and move out when the consumer runs.
+//! sit in the slots of their consumers; a kernel works on its slots in place.
 
 use std::collections::VecDeque;
+use std::sync::Mutex;
 
 use smallvec::SmallVec;
-use tensorfleet_framework::{FrameIteration, Value, Values};
+use tensorfleet_framework::{FrameIteration, Value};
 
-use crate::executable::{CompiledNode, Edge, Executable, FrameLayout, Kind};
-
-/// The values of a node's outputs; `None` is dead.
-pub(crate) type Outputs = SmallVec<[Option<Value>; 2]>;
+use crate::executable::{CompiledNode, ControlEdge, Edge, Executable, FrameLayout, Kind};
 
 /// A node that can run now.
 #[derive(Clone, Copy, Debug)]
@@ -43,9 +41,9 @@ struct Frame {
     first: u64,
     pending_enters: usize,
     /// Constant inputs, delivered to every iteration.
-    invariants: Vec<(u32, Option<Value>)>,
+    invariants: Vec<(u32, Value)>,
     /// What waits for room for another iteration.
-    next_roots: Vec<(u32, Option<Value>)>,
+    next_roots: Vec<(u32, Value)>,
     dead_exits: Vec<u32>,
     spare: Vec<Iteration>,
 }
@@ -53,7 +51,9 @@ struct Frame {
 #[derive(Debug, Default)]
 struct Iteration {
     counts: Vec<Count>,
-    slots: Vec<Option<Value>>,
+    /// The inputs of all nodes, and how many are filled.
+    slots: Vec<Value>,
+    filled: usize,
     /// Nodes ready or running, and loops inside.
     outstanding: usize,
     /// Loops that stand in this iteration, by the number of their layout.
@@ -66,14 +66,88 @@ struct Count {
     dead: u32,
 }
 
+/// Memory of steps that are over.
+#[derive(Debug, Default)]
+pub(crate) struct Spare(Mutex<Vec<Iteration>>);
+
+/// How many steps at once may leave their memory behind.
+const MAX_SPARE: usize = 4;
+
+impl Spare {
+    fn take(&self) -> Iteration {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop().unwrap_or_default()
+    }
+
+    fn put(&self, iteration: Iteration) {
+        let mut spare = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if spare.len() < MAX_SPARE {
+            spare.push(iteration);
+        }
+    }
+}
+
 impl Iteration {
     fn reset(&mut self, layout: &FrameLayout) {
         self.counts.clear();
         self.counts.extend(layout.pending.iter().map(|&pending| Count { pending, dead: 0 }));
-        self.slots.clear();
-        self.slots.resize(layout.slots, None);
+        if self.filled > 0 || self.slots.len() != layout.slots {
+            self.slots.clear();
+            self.slots.resize_with(layout.slots, Value::default);
+            self.filled = 0;
+        }
         self.outstanding = 0;
         self.children.clear();
+    }
+
+    fn push_ready(&mut self, queue: &mut VecDeque<Ready>, ready: Ready) {
+        self.outstanding += 1;
+        queue.push_back(ready);
+    }
+
+    fn fill(&mut self, slot: u32, value: Value) {
+        self.filled += 1;
+        self.slots[slot as usize] = value;
+    }
+
+    /// Brings a value to its consumer; `Some` if the consumer can run now: is it dead?
+    fn deliver(&mut self, edge: Edge, value: Value, from_enter: bool) -> Option<bool> {
+        let count = &mut self.counts[edge.local as usize];
+        let is_dead = value.is_empty();
+        let Some(num_inputs) = edge.merges else {
+            count.pending -= 1;
+            count.dead += u32::from(is_dead);
+            let (is_ready, dead_node) = (count.pending == 0, count.dead > 0);
+            if !is_dead {
+                self.fill(edge.slot, value);
+            }
+            return is_ready.then_some(dead_node);
+        };
+        if is_dead {
+            count.dead += 1;
+            // In an untaken branch a whole loop is dead: its merges do not wait for back edges.
+            let all_dead = count.dead == num_inputs.get() || from_enter;
+            return (count.pending == 1 && all_dead).then_some(true);
+        }
+        let is_first = count.pending & 1 == 1;
+        count.pending &= !1;
+        let is_ready = is_first && count.pending == 0;
+        if is_first {
+            self.fill(edge.slot, value);
+        }
+        is_ready.then_some(false)
+    }
+
+    /// As [`Iteration::deliver`] for a control edge.
+    fn deliver_control(&mut self, edge: ControlEdge, is_dead: bool) -> Option<bool> {
+        let count = &mut self.counts[edge.local as usize];
+        let Some(num_inputs) = edge.merges else {
+            count.pending -= 1;
+            count.dead += u32::from(is_dead);
+            return (count.pending == 0).then_some(count.dead > 0);
+        };
+        count.pending -= 2;
+        let all_dead = count.dead == num_inputs.get();
+        (count.pending == 0 || (count.pending == 1 && all_dead)).then_some(all_dead)
     }
 }
 
@@ -81,15 +155,26 @@ impl State {
     /// The state before a step: the roots are ready.
     pub(crate) fn new(executable: &Executable) -> State {
         let mut root = Frame::new(0, (0, 0), 0, 0);
-        let mut iteration = Iteration::default();
+        let mut iteration = executable.spare.take();
         iteration.reset(&executable.frames[0]);
         root.iterations.push_back(iteration);
         let mut state =
             State { ready: VecDeque::new(), frames: vec![Some(root)], free_frames: Vec::new() };
+        let State { ready, frames, .. } = &mut state;
+        let root = frame_iteration(frames, 0, 0);
         for &node in &executable.roots {
-            state.push_ready(Ready { node, frame: 0, iteration: 0, is_dead: false });
+            root.push_ready(ready, Ready { node, frame: 0, iteration: 0, is_dead: false });
         }
         state
+    }
+
+    /// Leaves the memory of a step that ended well for the next.
+    pub(crate) fn recycle(&mut self, executable: &Executable) {
+        if let Some(Some(root)) = self.frames.first_mut()
+            && let Some(iteration) = root.iterations.pop_front()
+        {
+            executable.spare.put(iteration);
+        }
     }
 
     fn frame(&mut self, frame: u32) -> &mut Frame {
@@ -97,14 +182,7 @@ impl State {
     }
 
     fn iteration(&mut self, frame: u32, iteration: u64) -> &mut Iteration {
-        let frame = self.frame(frame);
-        let index = (iteration - frame.first) as usize;
-        &mut frame.iterations[index]
-    }
-
-    fn push_ready(&mut self, ready: Ready) {
-        self.iteration(ready.frame, ready.iteration).outstanding += 1;
-        self.ready.push_back(ready);
+        frame_iteration(&mut self.frames, frame, iteration)
     }
 
     /// How rendezvous keys name the place where a node runs.
@@ -112,40 +190,20 @@ impl State {
         FrameIteration { frame: self.frame(ready.frame).id, iteration: ready.iteration }
     }
 
-    /// Takes the inputs of a node out of its slots; dead ones are `None`.
-    pub(crate) fn take_inputs(
-        &mut self,
-        ready: Ready,
-        node: &CompiledNode,
-    ) -> SmallVec<[Option<Value>; 4]> {
-        let iteration = self.iteration(ready.frame, ready.iteration);
+    /// The inputs of a node, where they lie; dead ones are empty.
+    pub(crate) fn inputs(&mut self, ready: Ready, node: &CompiledNode) -> &mut [Value] {
         let first = node.first_slot as usize;
-        iteration.slots[first..first + node.num_inputs as usize]
-            .iter_mut()
-            .map(Option::take)
-            .collect()
+        let iteration = self.iteration(ready.frame, ready.iteration);
+        &mut iteration.slots[first..first + node.num_inputs as usize]
     }
 
-    /// Puts taken inputs back, for a node that runs later after all.
-    pub(crate) fn put_inputs(&mut self, ready: Ready, node: &CompiledNode, inputs: Values) {
-        let iteration = self.iteration(ready.frame, ready.iteration);
-        for (slot, value) in (node.first_slot as usize..).zip(inputs) {
-            iteration.slots[slot] = Some(value);
-        }
-    }
-
-    /// Takes the live input of a `Merge` with its number.
-    pub(crate) fn take_merged(
-        &mut self,
-        ready: Ready,
-        node: &CompiledNode,
-    ) -> Option<(usize, Value)> {
-        let iteration = self.iteration(ready.frame, ready.iteration);
+    /// The inputs of a node that runs now: whoever asks empties the slots.
+    pub(crate) fn claim_inputs(&mut self, ready: Ready, node: &CompiledNode) -> &mut [Value] {
         let first = node.first_slot as usize;
-        iteration.slots[first..first + node.num_inputs as usize]
-            .iter_mut()
-            .enumerate()
-            .find_map(|(index, slot)| slot.take().map(|value| (index, value)))
+        let iteration = self.iteration(ready.frame, ready.iteration);
+        let slots = &mut iteration.slots[first..first + node.num_inputs as usize];
+        iteration.filled -= slots.iter().filter(|slot| !slot.is_empty()).count();
+        slots
     }
 
     /// Brings the outputs of a node that has run to its consumers. Dead nodes have no live output
@@ -154,14 +212,13 @@ impl State {
         &mut self,
         executable: &Executable,
         ready: Ready,
-        outputs: Outputs,
+        outputs: &mut [Value],
         is_dead: bool,
     ) {
         let node = &executable.nodes[ready.node as usize];
-        let mut outputs = outputs;
         match node.kind {
             Kind::Enter { frame: layout, is_constant } => {
-                let value = outputs.pop().flatten();
+                let value = outputs[0].take();
                 self.enter(executable, ready, layout, is_constant, value, is_dead);
             }
             Kind::Exit if is_dead => {
@@ -179,7 +236,7 @@ impl State {
             // A dead back edge ends the loop: nobody waits for the next iteration.
             Kind::NextIteration if is_dead => {}
             Kind::NextIteration => {
-                let value = outputs.pop().flatten();
+                let value = outputs[0].take();
                 self.next_iteration(executable, ready, value);
             }
             _ => {
@@ -193,91 +250,31 @@ impl State {
         }
     }
 
-    /// Gives values to consumers in one iteration.
+    /// Gives values to consumers in one iteration. Outputs that somebody consumes are moved out.
     fn deliver(
         &mut self,
         executable: &Executable,
         frame: u32,
         iteration: u64,
         source: u32,
-        outputs: Outputs,
+        outputs: &mut [Value],
         is_dead: bool,
     ) {
-        let node = &executable.nodes[source as usize];
-        for (output, edges) in outputs.into_iter().zip(&node.consumers) {
-            let Some((last, others)) = edges.split_last() else { continue };
-            for edge in others {
-                self.deliver_value(executable, frame, iteration, node, *edge, output.clone());
+        let source = &executable.nodes[source as usize];
+        let from_enter = matches!(source.kind, Kind::Enter { .. });
+        let State { ready, frames, .. } = self;
+        let target = frame_iteration(frames, frame, iteration);
+        for edge in &source.consumers {
+            let output = &mut outputs[edge.output as usize];
+            let value = if edge.is_last { output.take() } else { output.clone() };
+            if let Some(is_dead) = target.deliver(*edge, value, from_enter) {
+                target.push_ready(ready, Ready { node: edge.node, frame, iteration, is_dead });
             }
-            self.deliver_value(executable, frame, iteration, node, *last, output);
         }
-        for &consumer in &node.control_consumers {
-            self.deliver_control(executable, frame, iteration, consumer, is_dead);
-        }
-    }
-
-    fn deliver_value(
-        &mut self,
-        executable: &Executable,
-        frame: u32,
-        iteration: u64,
-        source: &CompiledNode,
-        edge: Edge,
-        value: Option<Value>,
-    ) {
-        let consumer = &executable.nodes[edge.node as usize];
-        let state = self.iteration(frame, iteration);
-        let count = &mut state.counts[consumer.local as usize];
-        let is_dead = value.is_none();
-        let (is_ready, dead_node) = if matches!(consumer.kind, Kind::Merge) {
-            if is_dead {
-                count.dead += 1;
-                // In an untaken branch a whole loop is dead: its merges do not wait for back edges.
-                let all_dead =
-                    count.dead == consumer.num_inputs || matches!(source.kind, Kind::Enter { .. });
-                (count.pending == 1 && all_dead, all_dead)
-            } else {
-                let is_first = count.pending & 1 == 1;
-                count.pending &= !1;
-                if is_first {
-                    state.slots[edge.slot as usize] = value;
-                }
-                let is_ready = is_first && state.counts[consumer.local as usize].pending == 0;
-                (is_ready, false)
+        for edge in &source.control_consumers {
+            if let Some(is_dead) = target.deliver_control(*edge, is_dead) {
+                target.push_ready(ready, Ready { node: edge.node, frame, iteration, is_dead });
             }
-        } else {
-            count.pending -= 1;
-            count.dead += u32::from(is_dead);
-            let (is_ready, dead_node) = (count.pending == 0, count.dead > 0);
-            state.slots[edge.slot as usize] = value;
-            (is_ready, dead_node)
-        };
-        if is_ready {
-            self.push_ready(Ready { node: edge.node, frame, iteration, is_dead: dead_node });
-        }
-    }
-
-    fn deliver_control(
-        &mut self,
-        executable: &Executable,
-        frame: u32,
-        iteration: u64,
-        consumer: u32,
-        is_dead: bool,
-    ) {
-        let node = &executable.nodes[consumer as usize];
-        let count = &mut self.iteration(frame, iteration).counts[node.local as usize];
-        let (is_ready, dead_node) = if matches!(node.kind, Kind::Merge) {
-            count.pending -= 2;
-            let all_dead = count.dead == node.num_inputs;
-            (count.pending == 0 || (count.pending == 1 && all_dead), all_dead)
-        } else {
-            count.pending -= 1;
-            count.dead += u32::from(is_dead);
-            (count.pending == 0, count.dead > 0)
-        };
-        if is_ready {
-            self.push_ready(Ready { node: consumer, frame, iteration, is_dead: dead_node });
         }
     }
 
@@ -287,7 +284,7 @@ impl State {
         ready: Ready,
         layout: u32,
         is_constant: bool,
-        value: Option<Value>,
+        mut value: Value,
         is_dead: bool,
     ) {
         let child = self.child_frame(executable, ready, layout);
@@ -296,17 +293,12 @@ impl State {
             frame.invariants.push((ready.node, value.clone()));
             let iterations = frame.first..frame.first + frame.iterations.len() as u64;
             for iteration in iterations {
-                self.deliver(
-                    executable,
-                    child,
-                    iteration,
-                    ready.node,
-                    smallvec::smallvec![value.clone()],
-                    is_dead,
-                );
+                let mut value = [value.clone()];
+                self.deliver(executable, child, iteration, ready.node, &mut value, is_dead);
             }
         } else {
-            self.deliver(executable, child, 0, ready.node, smallvec::smallvec![value], is_dead);
+            let value = std::slice::from_mut(&mut value);
+            self.deliver(executable, child, 0, ready.node, value, is_dead);
         }
         let frame = self.frame(child);
         frame.pending_enters -= 1;
@@ -340,7 +332,7 @@ impl State {
         child
     }
 
-    fn next_iteration(&mut self, executable: &Executable, ready: Ready, value: Option<Value>) {
+    fn next_iteration(&mut self, executable: &Executable, ready: Ready, mut value: Value) {
         let frame = self.frame(ready.frame);
         let layout = &executable.frames[frame.layout as usize];
         let last = frame.first + frame.iterations.len() as u64 - 1;
@@ -351,14 +343,8 @@ impl State {
             }
             self.start_iteration(executable, ready.frame);
         }
-        self.deliver(
-            executable,
-            ready.frame,
-            ready.iteration + 1,
-            ready.node,
-            smallvec::smallvec![value],
-            false,
-        );
+        let value = std::slice::from_mut(&mut value);
+        self.deliver(executable, ready.frame, ready.iteration + 1, ready.node, value, false);
     }
 
     fn start_iteration(&mut self, executable: &Executable, frame_index: u32) {
@@ -368,27 +354,15 @@ impl State {
         let iteration = frame.first + frame.iterations.len() as u64 - 1;
         frame.dead_exits.clear();
         let roots = std::mem::take(&mut frame.next_roots);
-        for (node, value) in roots {
-            self.deliver(
-                executable,
-                frame_index,
-                iteration,
-                node,
-                smallvec::smallvec![value],
-                false,
-            );
+        for (node, mut value) in roots {
+            let value = std::slice::from_mut(&mut value);
+            self.deliver(executable, frame_index, iteration, node, value, false);
         }
         for i in 0..self.frame(frame_index).invariants.len() {
-            let (node, value) = self.frame(frame_index).invariants[i].clone();
-            let is_dead = value.is_none();
-            self.deliver(
-                executable,
-                frame_index,
-                iteration,
-                node,
-                smallvec::smallvec![value],
-                is_dead,
-            );
+            let (node, mut value) = self.frame(frame_index).invariants[i].clone();
+            let is_dead = value.is_empty();
+            let value = std::slice::from_mut(&mut value);
+            self.deliver(executable, frame_index, iteration, node, value, is_dead);
         }
     }
 
@@ -429,8 +403,7 @@ impl State {
         self.free_frames.push(index);
         let (parent, iteration) = frame.parent;
         for node in frame.dead_exits {
-            let outputs = smallvec::smallvec![None; 1];
-            self.deliver(executable, parent, iteration, node, outputs, true);
+            self.deliver(executable, parent, iteration, node, &mut [Value::Empty], true);
         }
         self.iteration(parent, iteration).children.retain(|(_, child)| *child != index);
         if parent == 0 {
@@ -439,6 +412,13 @@ impl State {
             self.release(executable, parent, iteration);
         }
     }
+}
+
+/// An iteration of a frame, for those who also need the rest of the state.
+fn frame_iteration(frames: &mut [Option<Frame>], frame: u32, iteration: u64) -> &mut Iteration {
+    let frame = frames[frame as usize].as_mut().expect("a node's frame lives while the node does");
+    let index = (iteration - frame.first) as usize;
+    &mut frame.iterations[index]
 }
 
 impl Frame {

@@ -51,7 +51,7 @@ impl Trace {
                 Value::Tensor(tensor) => {
                     Some((tensor.dtype(), tensor.shape().clone(), tensor.byte_len()))
                 }
-                Value::Ref(_) => None,
+                Value::Ref(_) | Value::Empty => None,
             })
             .collect();
         let record = NodeRecord {

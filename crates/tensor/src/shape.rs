@@ -1,6 +1,7 @@
 //! Shapes of tensors, and shapes that are only partly known.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use smallvec::SmallVec;
 
@@ -10,14 +11,54 @@ use crate::Result;
 pub const MAX_RANK: usize = 254;
 
 /// The dimensions of a tensor. The number of elements always fits in an `i64`.
-#[derive(Clone, PartialEq, Eq, Hash, Default)]
+#[derive(Clone)]
 pub struct Shape {
-    dims: SmallVec<[usize; 4]>,
+    dims: Dims,
+}
+
+/// Few dimensions are stored in place, so that copying a shape is copying bytes.
+#[derive(Clone)]
+enum Dims {
+    Inline { rank: u8, sizes: [usize; INLINE_RANK] },
+    Boxed(Box<[usize]>),
+}
+
+const INLINE_RANK: usize = 4;
+
+impl Dims {
+    fn new(dims: &[usize]) -> Dims {
+        if dims.len() > INLINE_RANK {
+            return Dims::Boxed(dims.into());
+        }
+        let mut sizes = [0; INLINE_RANK];
+        sizes[..dims.len()].copy_from_slice(dims);
+        Dims::Inline { rank: dims.len() as u8, sizes }
+    }
+}
+
+impl PartialEq for Shape {
+    fn eq(&self, other: &Shape) -> bool {
+        self.dims() == other.dims()
+    }
+}
+
+impl Eq for Shape {}
+
+impl Hash for Shape {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.dims().hash(state);
+    }
+}
+
+impl Default for Shape {
+    fn default() -> Shape {
+        Shape::SCALAR
+    }
 }
 
 impl Shape {
     /// The shape of a scalar.
-    pub const SCALAR: Shape = Shape { dims: SmallVec::new_const() };
+    pub const SCALAR: Shape = Shape { dims: Dims::Inline { rank: 0, sizes: [0; INLINE_RANK] } };
 
     /// Makes a shape, refusing sizes whose number of elements overflows.
     pub fn new(dims: &[usize]) -> Result<Shape> {
@@ -45,7 +86,7 @@ impl Shape {
         if overflow && dims.iter().any(|&dim| i64::try_from(dim).is_err()) {
             return Err(invalid_argument!("dimension of shape {} is too large", DisplayDims(dims)));
         }
-        Ok(Shape { dims: SmallVec::from_slice(dims) })
+        Ok(Shape { dims: Dims::new(dims) })
     }
 
     /// Makes a shape of signed sizes, as they stand on the wire or in an integer tensor.
@@ -62,38 +103,41 @@ impl Shape {
 
     /// Makes a one-dimensional shape.
     pub fn vector(len: usize) -> Shape {
-        Shape { dims: smallvec::smallvec![len] }
+        Shape { dims: Dims::new(&[len]) }
     }
 
     /// Makes a two-dimensional shape. The caller knows that the product is small enough.
     pub fn matrix(rows: usize, columns: usize) -> Shape {
-        Shape { dims: smallvec::smallvec![rows, columns] }
+        Shape { dims: Dims::new(&[rows, columns]) }
     }
 
     /// The sizes of all dimensions.
     pub fn dims(&self) -> &[usize] {
-        &self.dims
+        match &self.dims {
+            Dims::Inline { rank, sizes } => &sizes[..usize::from(*rank)],
+            Dims::Boxed(sizes) => sizes,
+        }
     }
 
     /// The number of dimensions.
     pub fn rank(&self) -> usize {
-        self.dims.len()
+        self.dims().len()
     }
 
     /// The number of elements.
     pub fn num_elements(&self) -> usize {
         // Only an empty shape can have an overflowing prefix, and its product is zero either way.
-        self.dims.iter().fold(1, |product: usize, &dim| product.wrapping_mul(dim))
+        self.dims().iter().fold(1, |product: usize, &dim| product.wrapping_mul(dim))
     }
 
     /// Whether there are no dimensions.
     pub fn is_scalar(&self) -> bool {
-        self.dims.is_empty()
+        self.dims().is_empty()
     }
 
     /// The sizes as signed integers, as `Shape` returns them.
     pub fn signed(&self) -> impl ExactSizeIterator<Item = i64> + '_ {
-        self.dims.iter().map(|&dim| dim as i64)
+        self.dims().iter().map(|&dim| dim as i64)
     }
 }
 
@@ -121,7 +165,7 @@ impl fmt::Display for DisplayDims<'_> {
 
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        DisplayDims(&self.dims).fmt(f)
+        DisplayDims(self.dims()).fmt(f)
     }
 }
 

@@ -28,14 +28,15 @@ pub struct Tensor {
 #[derive(Clone)]
 enum Storage {
     Inline(InlineBytes),
-    Shared { buffer: Arc<Buffer>, offset: usize, len: usize },
+    Shared { buffer: Arc<Buffer>, offset: usize },
     Strings(Arc<Vec<Bytes>>),
     Resources(Arc<Vec<ResourceHandle>>),
     Variants(Arc<Vec<Variant>>),
 }
 
+/// The alignment is that of the elements which need most.
 #[derive(Clone, Copy)]
-#[repr(align(16))]
+#[repr(align(8))]
 struct InlineBytes([u8; INLINE]);
 
 impl Tensor {
@@ -176,7 +177,7 @@ impl Tensor {
         let storage = if len <= INLINE {
             Storage::Inline(InlineBytes([0; INLINE]))
         } else {
-            Storage::Shared { buffer: Arc::new(Buffer::new(len, contents)?), offset: 0, len }
+            Storage::Shared { buffer: Arc::new(Buffer::new(len, contents)?), offset: 0 }
         };
         Ok(Tensor { dtype, shape, storage })
     }
@@ -209,12 +210,16 @@ impl Tensor {
     /// Bytes of the elements of a plain tensor; for others, what their contents occupy about.
     pub fn byte_len(&self) -> usize {
         match &self.storage {
-            Storage::Inline(_) => self.num_elements() * self.dtype.size(),
-            Storage::Shared { len, .. } => *len,
+            Storage::Inline(_) | Storage::Shared { .. } => self.plain_len(),
             Storage::Strings(values) => values.iter().map(|v| v.len() + size_of::<Bytes>()).sum(),
             Storage::Resources(values) => values.len() * size_of::<ResourceHandle>(),
             Storage::Variants(values) => values.len() * size_of::<Variant>(),
         }
+    }
+
+    /// Bytes of the elements of a plain tensor.
+    fn plain_len(&self) -> usize {
+        self.num_elements() * self.dtype.size()
     }
 
     /// The elements, if `T` is their type.
@@ -297,20 +302,22 @@ impl Tensor {
     /// The bytes of a plain tensor; empty for strings, resources and variants.
     pub fn raw(&self) -> &[u8] {
         match &self.storage {
-            Storage::Inline(bytes) => &bytes.0[..self.num_elements() * self.dtype.size()],
-            Storage::Shared { buffer, offset, len } => &buffer.bytes()[*offset..*offset + *len],
+            Storage::Inline(bytes) => &bytes.0[..self.plain_len()],
+            Storage::Shared { buffer, offset } => {
+                &buffer.bytes()[*offset..*offset + self.plain_len()]
+            }
             _ => &[],
         }
     }
 
     /// The bytes of unique storage for writing. Bytes of a `bool` tensor must stay 0 or 1.
     fn raw_mut(&mut self) -> &mut [u8] {
-        let inline_len = self.shape.num_elements() * self.dtype.size();
+        let len = self.plain_len();
         match &mut self.storage {
-            Storage::Inline(bytes) => &mut bytes.0[..inline_len],
-            Storage::Shared { buffer, offset, len } => {
+            Storage::Inline(bytes) => &mut bytes.0[..len],
+            Storage::Shared { buffer, offset } => {
                 let buffer = Arc::get_mut(buffer).expect("only called on unique storage");
-                &mut buffer.bytes_mut()[*offset..*offset + *len]
+                &mut buffer.bytes_mut()[*offset..*offset + len]
             }
             _ => &mut [],
         }
@@ -348,14 +355,15 @@ impl Tensor {
     pub fn shared_bytes(&self) -> Bytes {
         match &self.storage {
             Storage::Inline(_) => Bytes::copy_from_slice(self.raw()),
-            Storage::Shared { buffer, offset, len } => {
+            Storage::Shared { buffer, offset } => {
                 struct Owner(Arc<Buffer>);
                 impl AsRef<[u8]> for Owner {
                     fn as_ref(&self) -> &[u8] {
                         self.0.bytes()
                     }
                 }
-                Bytes::from_owner(Owner(Arc::clone(buffer))).slice(*offset..*offset + *len)
+                Bytes::from_owner(Owner(Arc::clone(buffer)))
+                    .slice(*offset..*offset + self.plain_len())
             }
             _ => Bytes::new(),
         }
@@ -373,11 +381,12 @@ impl Tensor {
     }
 
     fn make_unique(&mut self) -> Result<()> {
-        if let Storage::Shared { buffer, offset, len } = &mut self.storage
+        let len = self.plain_len();
+        if let Storage::Shared { buffer, offset } = &mut self.storage
             && Arc::get_mut(buffer).is_none()
         {
-            let mut copy = Buffer::new(*len, Contents::Arbitrary)?;
-            copy.bytes_mut().copy_from_slice(&buffer.bytes()[*offset..*offset + *len]);
+            let mut copy = Buffer::new(len, Contents::Arbitrary)?;
+            copy.bytes_mut().copy_from_slice(&buffer.bytes()[*offset..*offset + len]);
             (*buffer, *offset) = (Arc::new(copy), 0);
         }
         Ok(())
@@ -445,7 +454,7 @@ impl Tensor {
                 let bytes = &self.raw()[elements.start * size..elements.end * size];
                 return Tensor::from_bytes(self.dtype, shape, bytes);
             }
-            Storage::Shared { buffer, offset, .. } => {
+            Storage::Shared { buffer, offset } => {
                 let size = self.dtype.size();
                 let len = elements.len() * size;
                 if len <= INLINE {
@@ -455,7 +464,6 @@ impl Tensor {
                 Storage::Shared {
                     buffer: Arc::clone(buffer),
                     offset: offset + elements.start * size,
-                    len,
                 }
             }
             Storage::Strings(values) => Storage::Strings(Arc::new(values[elements].to_vec())),

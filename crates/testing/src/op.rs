@@ -52,6 +52,7 @@ impl OpRun {
             .map(|value| match value {
                 Value::Tensor(tensor) => Ok(tensor),
                 Value::Ref(variable) => variable.read(),
+                Value::Empty => Err(internal!("an output is empty")),
             })
             .collect()
     }
@@ -78,10 +79,12 @@ impl OpRun {
         let frame = FrameIteration::default();
         match registry.create_kernel(&node, "CPU")? {
             Implementation::Compute(kernel) => {
-                let outputs = Attrs::new(&node).outputs().len();
-                let mut ctx = KernelContext::new("op", step, frame, &mut inputs, outputs);
+                let mut outputs = Values::new();
+                outputs.resize(Attrs::new(&node).outputs().len(), Value::Empty);
+                let mut ctx = KernelContext::new("op", step, frame, &mut inputs, &mut outputs);
                 kernel.compute(&mut ctx)?;
-                ctx.into_outputs()
+                ctx.finish()?;
+                Ok(outputs)
             }
             Implementation::Async(kernel) => {
                 let ctx = AsyncContext {

@@ -51,7 +51,7 @@ impl Kernel for ListDiff {
     fn cost(&self, inputs: &[Value]) -> u64 {
         let elements = |input: &Value| match input {
             Value::Tensor(list) => list.num_elements() as u64,
-            Value::Ref(_) => 0,
+            Value::Ref(_) | Value::Empty => 0,
         };
         inputs.iter().map(elements).sum::<u64>() * 10
     }

@@ -9,20 +9,21 @@ use tensorfleet_tensor::Result;
 
 // A constant, because a `const fn` cannot return a reference to what it makes.
 const KERNELS: &[KernelDef] = &[cpu::<Identity>()];
+const SNAPSHOT: &[KernelDef] = &[cpu::<Snapshot>()];
 
-const fn identity(name: &'static str) -> Op {
+const fn identity(name: &'static str, kernels: &'static [KernelDef]) -> Op {
     Op {
         name,
         inputs: &["input: T"],
         outputs: &["output: T"],
         attrs: &["T: type"],
-        kernels: KERNELS,
+        kernels,
         ..Op::DEFAULT
     }
 }
 
 pub(super) const OPS: &[Op] = &[
-    identity("Identity").with_shape(unchanged).with_gradient(through),
+    identity("Identity", KERNELS).with_shape(unchanged).with_gradient(through),
     Op {
         name: "IdentityN",
         inputs: &["input: T"],
@@ -62,24 +63,54 @@ pub(super) const OPS: &[Op] = &[
         kernels: KERNELS,
         ..Op::DEFAULT
     },
-    identity("Snapshot").with_shape(unchanged).with_gradient(through),
-    identity("StopGradient").with_shape(unchanged).with_gradient(no_gradient),
+    identity("Snapshot", SNAPSHOT).with_shape(unchanged).with_gradient(through),
+    identity("StopGradient", KERNELS).with_shape(unchanged).with_gradient(no_gradient),
 ];
 
 /// Passes every input to the output of the same number, references as references.
 #[derive(Debug)]
-struct Identity;
+struct Identity {
+    /// Whether a variable must have a value to go through.
+    reads: bool,
+}
 
 impl Kernel for Identity {
-    fn new(_: &Attrs<'_>) -> Result<Identity> {
-        Ok(Identity)
+    fn new(attrs: &Attrs<'_>) -> Result<Identity> {
+        Ok(Identity { reads: attrs.inputs().iter().any(|input| !input.is_ref) })
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         for index in 0..ctx.num_inputs() {
-            let value = ctx.value(index)?.clone();
+            let value = ctx.take_value(index)?;
+            if let (Value::Ref(variable), true) = (&value, self.reads) {
+                variable.check_initialized()?;
+            }
             ctx.set_value(index, value);
         }
+        Ok(())
+    }
+
+    fn passes_references(&self) -> bool {
+        true
+    }
+
+    fn cost(&self, _: &[Value]) -> u64 {
+        0
+    }
+}
+
+/// Passes the value on as it is now.
+#[derive(Debug)]
+struct Snapshot;
+
+impl Kernel for Snapshot {
+    fn new(_: &Attrs<'_>) -> Result<Snapshot> {
+        Ok(Snapshot)
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let value = ctx.take_value(0)?;
+        ctx.set_value(0, value);
         Ok(())
     }
 

@@ -11,7 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tensorfleet_framework::{
     Attrs, KernelContext, Resource, Resources, StepContext, Value, Variable,
 };
-use tensorfleet_tensor::{DType, ResourceHandle, Result, Shape, Tensor, invalid_argument};
+use tensorfleet_tensor::{
+    DType, ResourceHandle, Result, Shape, Tensor, internal, invalid_argument,
+};
 
 /// Numbers the resources of a device that belong to a node.
 #[derive(Debug, Default)]
@@ -121,6 +123,7 @@ impl<R: Resource> Drop for Named<R> {
 pub(crate) fn resource_of<R: Resource>(step: &StepContext, handle: &Value) -> Result<Arc<R>> {
     match handle {
         Value::Tensor(handle) => step.resource(handle),
+        Value::Empty => Err(internal!("a resource handle is missing")),
         Value::Ref(variable) => {
             let handle = variable.read()?;
             let [container, name] = handle.strings()? else {

@@ -7,7 +7,7 @@ use tensorfleet_framework::{
     AsyncContext, AsyncKernel, Attrs, BoxFuture, Kernel, KernelContext, Op, Outcome, Started,
     StepContext, Value, Values, cpu, cpu_async,
 };
-use tensorfleet_tensor::{DType, PartialShape, Result, Shape, Tensor, invalid_argument};
+use tensorfleet_tensor::{DType, PartialShape, Result, Shape, Tensor, internal, invalid_argument};
 
 use super::join::{prepend, row, stack, without_first};
 use super::named::{check_signature, input_words, resource_of};
@@ -204,6 +204,7 @@ impl AsyncKernel for Enqueue {
             match value {
                 Value::Tensor(tensor) => components.push(tensor),
                 Value::Ref(variable) => components.push(variable.read()?),
+                Value::Empty => return Err(internal!("a component is missing")),
             }
         }
         let shapes = &queue.signature.shapes;

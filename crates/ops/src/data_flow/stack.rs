@@ -125,7 +125,7 @@ impl Stack {
 /// The stack that the first input names, by either kind of handle.
 fn stack_at(ctx: &KernelContext<'_>) -> Result<Arc<Stack>> {
     match ctx.value(0)? {
-        Value::Tensor(_) => ctx.resource(0),
+        Value::Tensor(_) | Value::Empty => ctx.resource(0),
         Value::Ref(variable) => {
             let handle = variable.read()?;
             let [_, name] = handle.strings()? else {

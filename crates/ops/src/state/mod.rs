@@ -33,6 +33,6 @@ pub(super) const OPS: &[&[Op]] = &[
 fn variable_at(ctx: &KernelContext<'_>, index: usize) -> Result<Arc<Variable>> {
     match ctx.value(index)? {
         Value::Ref(variable) => Ok(Arc::clone(variable)),
-        Value::Tensor(_) => ctx.resource(index),
+        Value::Tensor(_) | Value::Empty => ctx.resource(index),
     }
 }

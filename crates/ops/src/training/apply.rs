@@ -158,7 +158,7 @@ fn variables<const N: usize>(ctx: &KernelContext<'_>) -> Result<[Arc<Variable>; 
     let found: Result<Vec<_>> = (0..N)
         .map(|index| match ctx.value(index)? {
             Value::Ref(variable) => Ok(Arc::clone(variable)),
-            Value::Tensor(_) => {
+            Value::Tensor(_) | Value::Empty => {
                 ctx.resource(index).map_err(|_| internal!("Invalid variable reference."))
             }
         })

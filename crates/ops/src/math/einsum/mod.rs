@@ -76,7 +76,7 @@ impl Kernel for Einsum {
         // Two operands are multiplied; how much work that is depends on the labels.
         let elements = |value: &Value| match value {
             Value::Tensor(tensor) => tensor.num_elements() as u64,
-            Value::Ref(_) => 0,
+            Value::Ref(_) | Value::Empty => 0,
         };
         let largest = inputs.iter().map(elements).max().unwrap_or(0);
         largest.saturating_mul(if inputs.len() == 2 { 16 } else { 1 })
