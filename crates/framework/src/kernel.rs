@@ -117,6 +117,7 @@ impl<'a> KernelContext<'a> {
     }
 
     /// Ends the run: every output must have been set.
+    #[inline]
     pub fn finish(self) -> Result<()> {
         match self.outputs.iter().position(Value::is_empty) {
             None => Ok(()),
@@ -135,6 +136,7 @@ impl<'a> KernelContext<'a> {
     }
 
     /// An input.
+    #[inline]
     pub fn input(&self, index: usize) -> Result<&Tensor> {
         match self.inputs.get(index) {
             Some(Value::Tensor(tensor)) => Ok(tensor),
@@ -149,6 +151,7 @@ impl<'a> KernelContext<'a> {
     }
 
     /// Takes an input out. When the caller then holds the only clone it may overwrite its storage.
+    #[inline]
     pub fn take_input(&mut self, index: usize) -> Result<Tensor> {
         self.input(index)?;
         match self.inputs[index].take() {
@@ -176,6 +179,7 @@ impl<'a> KernelContext<'a> {
     }
 
     /// Sets an output.
+    #[inline]
     pub fn set_output(&mut self, index: usize, tensor: Tensor) {
         self.set_value(index, Value::Tensor(tensor));
     }
@@ -186,6 +190,7 @@ impl<'a> KernelContext<'a> {
     }
 
     /// Sets an output to anything.
+    #[inline]
     pub fn set_value(&mut self, index: usize, value: Value) {
         self.outputs[index] = value;
     }
@@ -196,6 +201,7 @@ impl<'a> KernelContext<'a> {
     }
 
     /// Takes an input out as it came, tensor or reference.
+    #[inline]
     pub fn take_value(&mut self, index: usize) -> Result<Value> {
         match self.inputs.get_mut(index) {
             Some(value) => Ok(value.take()),

@@ -20,11 +20,13 @@ pub enum Value {
 
 impl Value {
     /// Whether there is nothing.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         matches!(self, Value::Empty)
     }
 
     /// Moves the value out and leaves nothing.
+    #[inline]
     pub fn take(&mut self) -> Value {
         std::mem::take(self)
     }

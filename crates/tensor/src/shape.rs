@@ -112,6 +112,7 @@ impl Shape {
     }
 
     /// The sizes of all dimensions.
+    #[inline]
     pub fn dims(&self) -> &[usize] {
         match &self.dims {
             Dims::Inline { rank, sizes } => &sizes[..usize::from(*rank)],
@@ -120,17 +121,20 @@ impl Shape {
     }
 
     /// The number of dimensions.
+    #[inline]
     pub fn rank(&self) -> usize {
         self.dims().len()
     }
 
     /// The number of elements.
+    #[inline]
     pub fn num_elements(&self) -> usize {
         // Only an empty shape can have an overflowing prefix, and its product is zero either way.
         self.dims().iter().fold(1, |product: usize, &dim| product.wrapping_mul(dim))
     }
 
     /// Whether there are no dimensions.
+    #[inline]
     pub fn is_scalar(&self) -> bool {
         self.dims().is_empty()
     }

@@ -87,6 +87,7 @@ impl Tensor {
     }
 
     /// Makes a scalar.
+    #[inline]
     pub fn scalar<T: Element>(value: T) -> Tensor {
         let mut bytes = InlineBytes([0; INLINE]);
         bytes.0[..size_of::<T>()].copy_from_slice(buffer::bytes_of(std::slice::from_ref(&value)));
@@ -183,11 +184,13 @@ impl Tensor {
     }
 
     /// The element type.
+    #[inline]
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
     /// The shape.
+    #[inline]
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
@@ -208,6 +211,7 @@ impl Tensor {
     }
 
     /// Bytes of the elements of a plain tensor; for others, what their contents occupy about.
+    #[inline]
     pub fn byte_len(&self) -> usize {
         match &self.storage {
             Storage::Inline(_) | Storage::Shared { .. } => self.plain_len(),
@@ -218,11 +222,13 @@ impl Tensor {
     }
 
     /// Bytes of the elements of a plain tensor.
+    #[inline]
     fn plain_len(&self) -> usize {
         self.num_elements() * self.dtype.size()
     }
 
     /// The elements, if `T` is their type.
+    #[inline]
     pub fn values<T: Element>(&self) -> Result<&[T]> {
         self.expect_dtype(T::DTYPE)?;
         Ok(buffer::cast(self.raw()))
@@ -240,6 +246,7 @@ impl Tensor {
     }
 
     /// The only element of a tensor with exactly one.
+    #[inline]
     pub fn scalar_value<T: Element>(&self) -> Result<T> {
         match self.values::<T>()? {
             [value] => Ok(*value),
@@ -300,6 +307,7 @@ impl Tensor {
     }
 
     /// The bytes of a plain tensor; empty for strings, resources and variants.
+    #[inline]
     pub fn raw(&self) -> &[u8] {
         match &self.storage {
             Storage::Inline(bytes) => &bytes.0[..self.plain_len()],
