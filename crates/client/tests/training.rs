@@ -2,15 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use std::sync::Arc;
-
 use tensorfleet_client::optimizer::{
     Adadelta, Adagrad, Adam, Ftrl, Lamb, Momentum, Optimizer, RmsProp, Sgd,
 };
 use tensorfleet_client::{Graph, Operation, Output, Result, Session, Variable};
-use tensorfleet_cluster::spec::{Address, ClusterSpec, ServerSpec, Task};
-use tensorfleet_rpc::{Server, ServerConfig};
-use tensorfleet_runtime::ComputePool;
+
+use tensorfleet_server::{Config, Server};
 
 /// `y = 3 x + 1`, with the operation that trains it.
 struct Line {
@@ -61,18 +58,9 @@ fn a_line_is_found_in_process() {
 
 #[test]
 fn a_line_is_found_over_the_network() {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    let cluster = ClusterSpec::from_lists([("worker", vec!["localhost:0".to_owned()])]).unwrap();
-    let server = runtime
-        .block_on(Server::start(ServerConfig {
-            spec: ServerSpec::new(cluster, Task::new("worker".to_owned(), 0)).unwrap(),
-            bind: "127.0.0.1:0".parse::<Address>().unwrap(),
-            registry: Arc::new(tensorfleet_ops::registry().unwrap()),
-            pool: Arc::new(ComputePool::new(2).unwrap()),
-        }))
-        .unwrap();
+    let server = Server::create_local_server(&Config::default(), true).unwrap();
     let line = line(&Sgd::new(0.1));
-    let target = format!("grpc://{}", server.address());
+    let target = server.target();
     let session = Session::connect(&target, &line.graph).unwrap();
     let (_, after, slope, offset) = train(&line, &session, 100).unwrap();
     assert!(after < 1e-6, "{after}");
@@ -80,7 +68,7 @@ fn a_line_is_found_over_the_network() {
 
     // The graph may grow while the session is open.
     let doubled = line.slope.read() * 2.0;
-    let value = runtime.block_on(session.run_async((), doubled.value::<f32>())).unwrap();
+    let value = session.run((), doubled.value::<f32>()).unwrap();
     assert!((value - 6.0).abs() < 1e-2, "{value}");
 
     // Another session finds the same variable.

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use tensorfleet_framework::{DeviceName, Registry, Rendezvous, Resources, StepId};
 use tensorfleet_planner::Device;
 use tensorfleet_runtime::{ComputePool, LocalRendezvous};
-use tensorfleet_tensor::aborted;
+use tensorfleet_tensor::{Error, aborted};
 
 use crate::random::random_nonzero;
 
@@ -99,6 +99,14 @@ impl Steps {
         let removed = self.lock().remove(&step);
         if let Some(state) = removed {
             state.rendezvous.abort(aborted!("Cleanup {}", step.0).derived());
+        }
+    }
+
+    /// Fails whatever waits in any step, because the task stops.
+    pub fn abort_all(&self, error: &Error) {
+        let steps: Vec<_> = self.lock().values().cloned().collect();
+        for state in steps {
+            state.rendezvous.abort(error.clone());
         }
     }
 

@@ -49,6 +49,11 @@ impl Worker {
         self.sessions.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
+    /// The name of the task, without a device.
+    pub fn task_name(&self) -> &DeviceName {
+        &self.task.name
+    }
+
     /// The task's devices.
     pub fn devices(&self) -> Vec<Device> {
         self.task.devices.iter().map(|local| local.device.clone()).collect()

@@ -4,6 +4,7 @@
 
 mod master;
 mod master_client;
+mod neighbours;
 mod peers;
 mod recent;
 mod server;
@@ -14,4 +15,5 @@ mod worker;
 mod worker_client;
 
 pub use master_client::{RemoteMaster, RemoteSession};
-pub use server::{Server, ServerConfig};
+pub use neighbours::Neighbours;
+pub use server::{Listener, Server, ServerConfig};

@@ -9,6 +9,7 @@ use tensorfleet_framework::DeviceName;
 use tensorfleet_tensor::{Result, invalid_argument};
 use tokio::runtime::Handle;
 
+use crate::neighbours::Neighbours;
 use crate::worker_client::RemoteWorker;
 
 /// The tasks of a cluster, connected when first spoken to.
@@ -16,11 +17,16 @@ use crate::worker_client::RemoteWorker;
 pub(crate) struct ClusterPeers {
     tasks: Vec<(DeviceName, String)>,
     runtime: Handle,
+    neighbours: Arc<Neighbours>,
     clients: Mutex<FxHashMap<DeviceName, Arc<RemoteWorker>>>,
 }
 
 impl ClusterPeers {
-    pub(crate) fn new(cluster: &ClusterSpec, runtime: Handle) -> ClusterPeers {
+    pub(crate) fn new(
+        cluster: &ClusterSpec,
+        runtime: Handle,
+        neighbours: Arc<Neighbours>,
+    ) -> ClusterPeers {
         let mut tasks = Vec::new();
         for job in cluster.jobs() {
             for (index, address) in cluster.tasks_of(job) {
@@ -33,7 +39,7 @@ impl ClusterPeers {
                 tasks.push((name, address.to_owned()));
             }
         }
-        ClusterPeers { tasks, runtime, clients: Mutex::default() }
+        ClusterPeers { tasks, runtime, neighbours, clients: Mutex::default() }
     }
 }
 
@@ -43,19 +49,23 @@ impl Peers for ClusterPeers {
     }
 
     fn worker(&self, task: &DeviceName) -> Result<Arc<dyn WorkerClient>> {
+        let Some((_, address)) = self.tasks.iter().find(|(name, _)| name == task) else {
+            return Err(invalid_argument!("{task} is not a task of the cluster"));
+        };
+        if let Some(neighbour) = self.neighbours.find(task, address) {
+            return Ok(Arc::new(neighbour));
+        }
         let mut clients = self.clients.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some(client) = clients.get(task) {
             return Ok(Arc::clone(client) as _);
         }
-        let Some((_, address)) = self.tasks.iter().find(|(name, _)| name == task) else {
-            return Err(invalid_argument!("{task} is not a task of the cluster"));
-        };
         let client = Arc::new(RemoteWorker::new(task.clone(), address, self.runtime.clone())?);
         clients.insert(task.clone(), Arc::clone(&client));
         Ok(client)
     }
 
     fn with_cluster(&self, cluster: &ClusterSpec) -> Result<Arc<dyn Peers>> {
-        Ok(Arc::new(ClusterPeers::new(cluster, self.runtime.clone())))
+        let neighbours = Arc::clone(&self.neighbours);
+        Ok(Arc::new(ClusterPeers::new(cluster, self.runtime.clone(), neighbours)))
     }
 }

@@ -17,10 +17,10 @@ use tensorfleet_tensor::{Result, invalid_argument, not_found, unavailable};
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 use tonic::transport::server::TcpIncoming;
 
 use crate::master::MasterHandler;
+use crate::neighbours::Neighbours;
 use crate::peers::ClusterPeers;
 use crate::transport;
 use crate::worker::WorkerHandler;
@@ -29,18 +29,44 @@ use crate::worker::WorkerHandler;
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
     pub spec: ServerSpec,
-    /// Where to listen; port 0 takes any free port.
-    pub bind: Address,
     pub registry: Arc<Registry>,
     pub pool: Arc<ComputePool>,
+    /// The other tasks of this process that it may call.
+    pub neighbours: Arc<Neighbours>,
+}
+
+/// An address that is taken for a server.
+#[derive(Debug)]
+pub struct Listener {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+impl Listener {
+    /// Takes an address; port 0 takes any free port.
+    pub async fn bind(bind: &Address) -> Result<Listener> {
+        let listener = listen(bind).await?;
+        let address = listener
+            .local_addr()
+            .map_err(|error| unavailable!("cannot listen on {bind}: {error}"))?;
+        Ok(Listener { listener, address })
+    }
+
+    /// The address, with the real port.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
 }
 
 /// A running server. Dropping it stops it.
 pub struct Server {
     address: SocketAddr,
     stop: watch::Sender<bool>,
+    stopped: watch::Receiver<bool>,
     task: Arc<Task>,
-    serving: Option<JoinHandle<()>>,
+    neighbours: Arc<Neighbours>,
+    /// How the cluster knows the task.
+    known_as: String,
 }
 
 impl fmt::Debug for Server {
@@ -53,12 +79,9 @@ impl fmt::Debug for Server {
 const DRAIN: Duration = Duration::from_millis(500);
 
 impl Server {
-    /// Binds the address and starts to serve.
-    pub async fn start(config: ServerConfig) -> Result<Server> {
-        let listener = listen(&config.bind).await?;
-        let address = listener
-            .local_addr()
-            .map_err(|error| unavailable!("cannot listen on {}: {error}", config.bind))?;
+    /// Starts to serve on the runtime that it is called in.
+    pub fn start(listener: Listener, config: ServerConfig) -> Result<Server> {
+        let Listener { listener, address } = listener;
         let session_config =
             pb::ConfigProto::decode(&config.spec.session_config[..]).map_err(|error| {
                 invalid_argument!("the default session configuration is broken: {error}")
@@ -72,8 +95,15 @@ impl Server {
             config.registry,
             config.pool,
         ));
-        let peers = Arc::new(ClusterPeers::new(config.spec.cluster(), Handle::current()));
+        let neighbours = config.neighbours;
+        let peers = Arc::new(ClusterPeers::new(
+            config.spec.cluster(),
+            Handle::current(),
+            Arc::clone(&neighbours),
+        ));
         let worker = Arc::new(Worker::new(Arc::clone(&task), Arc::clone(&peers) as _));
+        let known_as = config.spec.cluster().address(name)?.to_owned();
+        neighbours.insert(known_as.clone(), &worker);
         let master = Arc::new(Master::new(Arc::clone(&task), Arc::clone(&worker), peers));
         let worker_handler = WorkerHandler {
             task: Arc::clone(&task),
@@ -96,7 +126,9 @@ impl Server {
         let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
         let mut stopped = stop.subscribe();
         let mut forced = stop.subscribe();
-        let serving = tokio::spawn(async move {
+        let ended = watch::Sender::new(false);
+        let joined = ended.subscribe();
+        tokio::spawn(async move {
             let graceful = router.serve_with_incoming_shutdown(incoming, async move {
                 // An error means that the server was dropped, which stops it as well.
                 let _ = stopped.wait_for(|stop| *stop).await;
@@ -113,8 +145,9 @@ impl Server {
                 }
                 () = force => {}
             }
+            ended.send_replace(true);
         });
-        Ok(Server { address, stop, task, serving: Some(serving) })
+        Ok(Server { address, stop, stopped: joined, task, neighbours, known_as })
     }
 
     /// The address that the server listens on, with the real port.
@@ -129,17 +162,22 @@ impl Server {
 
     /// Stops: no new calls are taken, those under way have a moment to end, the port is free
     /// afterwards.
-    pub async fn stop(&mut self) {
-        self.stop.send_replace(true);
+    pub async fn stop(&self) {
+        self.begin_stop();
         self.join().await;
     }
 
     /// Waits until the server has stopped.
-    pub async fn join(&mut self) {
-        if let Some(serving) = self.serving.take() {
-            // A panic of the serving task has been reported by its hook.
-            let _ = serving.await;
-        }
+    pub async fn join(&self) {
+        // An error means that the serving task is gone, which is the end as well.
+        let _ = self.stopped.clone().wait_for(|stopped| *stopped).await;
+    }
+
+    fn begin_stop(&self) {
+        self.stop.send_replace(true);
+        self.neighbours.remove(&self.known_as);
+        // Neighbours wait for tensors without a connection that would break.
+        self.task.steps.abort_all(&unavailable!("{} has stopped", self.task.name));
     }
 }
 
@@ -162,6 +200,6 @@ async fn listen(bind: &Address) -> Result<TcpListener> {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.stop.send_replace(true);
+        self.begin_stop();
     }
 }

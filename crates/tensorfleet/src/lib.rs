@@ -1,4 +1,24 @@
-//! TensorFlow clusters in Rust.
+//! TensorFlow clusters in Rust: servers that TensorFlow's own clients and servers work with, and the
+//! means to build, differentiate and run graphs on them without Python.
+//!
+//! ```
+//! use tensorfleet::{Config, Graph, Server, Session};
+//!
+//! # fn main() -> tensorfleet::Result<()> {
+//! let server = Server::create_local_server(&Config::default(), true)?;
+//! let graph = Graph::new();
+//! let hello = graph.constant("Hello, distributed TensorFlow!");
+//! let session = Session::connect(&server.target(), &graph)?;
+//! println!("{}", session.run((), hello.value::<String>())?);
+//! # Ok(())
+//! # }
+//! ```
+
+pub use tensorfleet_client::*;
+pub use tensorfleet_server::{
+    Address, ClusterSpec, Config, LocalCluster, Server, ServerSpec, Task, TfConfig,
+    create_local_cluster,
+};
 
 // The binary's, and no part of what a Rust user sees.
 #[doc(hidden)]

@@ -1,13 +1,10 @@
-//! The `tensorfleet` binary: reads the command line, builds the server, waits for a signal.
+//! The `tensorfleet` binary: reads the command line, starts servers, waits for a signal.
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use tensorfleet::cli::{self, Command, Serve, report};
-use tensorfleet_cluster::spec::Address;
-use tensorfleet_rpc::{Server, ServerConfig};
-use tensorfleet_runtime::ComputePool;
+use tensorfleet::cli::{self, Command, Local, Serve, report};
+use tensorfleet_server::{Config, Server, create_local_cluster};
 use tensorfleet_tensor::{Error, Result, unavailable};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -21,7 +18,8 @@ fn main() -> ExitCode {
         Err(refusal) => return ExitCode::from(report::refused(&refusal)),
         Ok(Command::Show(text)) => report::show(&text).map_err(|error| output_failed(&error)),
         Ok(Command::Ops { proto }) => list_ops(proto),
-        Ok(Command::Serve(serve)) => run(serve),
+        Ok(Command::Local(local)) => serve_local_cluster(&local),
+        Ok(Command::Serve(task)) => serve(task),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -54,40 +52,41 @@ fn log_to_stderr() {
         .init();
 }
 
-fn run(serve: Serve) -> Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| unavailable!("threads cannot be started: {error}"))?;
-    let outcome = runtime.block_on(serve_until_signal(serve));
-    // Whatever still runs then must not keep the process.
-    runtime.shutdown_background();
-    outcome
+fn serve(serve: Serve) -> Result<()> {
+    let config = Config::default();
+    let server = Server::bind(serve.spec, &serve.bind, &config)?;
+    server.start()?;
+    tracing::info!("Started server with target: {}", server.target());
+    report::serving(&server.target()).map_err(|error| output_failed(&error))?;
+    wait_for_signal(&config)?;
+    server.stop()
 }
 
-async fn serve_until_signal(serve: Serve) -> Result<()> {
-    let no_signals = |error| unavailable!("signals cannot be waited for: {error}");
-    let mut terminate = signal(SignalKind::terminate()).map_err(no_signals)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signals)?;
-    let threads = std::thread::available_parallelism().map_or(2, usize::from);
-    let pool = ComputePool::new(threads)
-        .map_err(|error| unavailable!("threads cannot be started: {error}"))?;
-    let advertised = serve.spec.address()?.host;
-    let mut server = Server::start(ServerConfig {
-        spec: serve.spec,
-        bind: serve.bind,
-        registry: Arc::new(tensorfleet_ops::registry()?),
-        pool: Arc::new(pool),
-    })
-    .await?;
-    let target = Address { host: advertised, port: server.address().port() };
-    tracing::info!("Started server with target: grpc://{target}");
-    report::serving(&target).map_err(|error| output_failed(&error))?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+fn serve_local_cluster(local: &Local) -> Result<()> {
+    let config = Config::default();
+    let cluster = create_local_cluster(local.workers, local.ps, "grpc", &config, &config)?;
+    for server in cluster.servers() {
+        let line = format!("{} {}\n", server.server_def().task(), server.target());
+        report::show(line).map_err(|error| output_failed(&error))?;
     }
+    tracing::info!("serving until interrupted");
+    wait_for_signal(&config)?;
+    cluster.servers().try_for_each(Server::stop)
+}
+
+/// Waits until somebody wants the process to end.
+fn wait_for_signal(config: &Config) -> Result<()> {
+    let signalled = config.host()?.wait(async {
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        Ok(())
+    });
+    signalled?
+        .map_err(|error: std::io::Error| unavailable!("signals cannot be waited for: {error}"))?;
     tracing::info!("stopping");
-    server.stop().await;
     Ok(())
 }

@@ -21,6 +21,12 @@ pub fn cluster_spec(message: &pb::ClusterDef) -> Result<ClusterSpec> {
     Ok(cluster)
 }
 
+/// A serialized `ConfigProto` of tasks with a number of CPU devices.
+pub fn session_config(cpu_devices: u32) -> Vec<u8> {
+    let device_count = [("CPU".to_owned(), to_i32(cpu_devices))].into();
+    pb::ConfigProto { device_count, ..Default::default() }.encode_to_vec()
+}
+
 /// Writes a cluster.
 pub fn cluster_def(cluster: &ClusterSpec) -> pb::ClusterDef {
     let job = |name: &str| pb::JobDef {

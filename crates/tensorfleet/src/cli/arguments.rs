@@ -26,8 +26,27 @@ pub(super) enum Subcommand {
     /// Run one task of a cluster
     #[command(long_about = SERVE_ABOUT)]
     Serve(Box<ServeArguments>),
+    /// Run a whole cluster in this process, on free ports
+    #[command(long_about = LOCAL_ABOUT)]
+    Local(LocalArguments),
     /// List the ops that this server knows
     Ops(OpsArguments),
+}
+
+const LOCAL_ABOUT: &str = "\
+Run a whole cluster in this process, on free ports of this machine.
+
+Prints one line for each task, as `/job:worker/task:0 grpc://localhost:41234`, and serves until
+interrupted. A session may be opened on any of the targets, and sees the devices of all tasks.";
+
+#[derive(Debug, Args)]
+pub(super) struct LocalArguments {
+    /// Tasks of the job `worker`
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(super) workers: u32,
+    /// Tasks of the job `ps`
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    pub(super) ps: u32,
 }
 
 #[derive(Debug, Args)]

@@ -11,13 +11,15 @@ mod serve;
 use tensorfleet_cluster::spec::{Address, ServerSpec};
 use tensorfleet_tensor::Error;
 
-use arguments::{Arguments, Subcommand};
+use arguments::{Arguments, LocalArguments, Subcommand};
 
 /// What the user wants done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Run one task of a cluster until told to stop.
     Serve(Serve),
+    /// Run a whole cluster in this process until told to stop.
+    Local(Local),
     /// List the ops, as text or as a serialized `OpList`.
     Ops { proto: bool },
     /// Show text, such as help, and end well.
@@ -30,6 +32,13 @@ pub struct Serve {
     pub spec: ServerSpec,
     /// Where to listen: what the cluster says of this task, unless told otherwise.
     pub bind: Address,
+}
+
+/// A cluster in one process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Local {
+    pub workers: u32,
+    pub ps: u32,
 }
 
 /// What keeps a command from being run.
@@ -57,6 +66,9 @@ fn parse_from(
             let serve = serve::resolve(&arguments, config.as_deref());
             serve.map(Command::Serve).map_err(Refusal::Configuration)
         }
+        Arguments::Run(Subcommand::Local(LocalArguments { workers, ps })) => {
+            Ok(Command::Local(Local { workers, ps }))
+        }
         Arguments::Run(Subcommand::Ops(arguments)) => Ok(Command::Ops { proto: arguments.proto }),
         Arguments::Show(text) => Ok(Command::Show(text)),
     }
@@ -73,9 +85,12 @@ mod tests {
 
     #[test]
     fn help_is_shown_on_request() {
-        for (arguments, word) in
-            [("--help", "serve"), ("serve --help", "--ps_hosts"), ("--version", "tensorfleet ")]
-        {
+        for (arguments, word) in [
+            ("--help", "serve"),
+            ("local --help", "--workers"),
+            ("serve --help", "--ps_hosts"),
+            ("--version", "tensorfleet "),
+        ] {
             let Ok(Command::Show(text)) = parse(arguments) else { panic!("{arguments}") };
             assert!(text.contains(word), "{text}");
         }

@@ -18,10 +18,10 @@ const PERMANENT: u8 = 1;
 /// more; this one is set aside for the program's own use.
 const RETRYABLE: u8 = 138;
 
-/// Says that the task serves at an address.
-pub fn serving(address: impl std::fmt::Display) -> io::Result<()> {
+/// Says that the task serves at a target.
+pub fn serving(target: &str) -> io::Result<()> {
     let mut output = io::stdout().lock();
-    writeln!(output, "grpc://{address}")?;
+    writeln!(output, "{target}")?;
     output.flush()
 }
 

@@ -1,0 +1,68 @@
+//! What all servers of a process share: threads, the op library, and the way to each other.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::{Arc, mpsc};
+
+use tensorfleet_framework::Registry;
+use tensorfleet_rpc::Neighbours;
+use tensorfleet_runtime::ComputePool;
+use tensorfleet_tensor::{Result, internal, unavailable};
+use tokio::runtime::{Builder, Handle, Runtime};
+
+/// The threads of servers. They stop with the last server that uses them.
+pub struct Host {
+    /// Taken out by `drop` only.
+    runtime: Option<Runtime>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) pool: Arc<ComputePool>,
+    pub(crate) neighbours: Arc<Neighbours>,
+}
+
+impl fmt::Debug for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Host").field("threads", &self.pool.threads()).finish_non_exhaustive()
+    }
+}
+
+impl Host {
+    /// Starts threads; without a number as many to compute as the machine runs at once.
+    pub(crate) fn new(threads: Option<usize>) -> Result<Host> {
+        let threads = threads
+            .unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from))
+            .max(1);
+        let no_threads = |error| unavailable!("threads cannot be started: {error}");
+        Ok(Host {
+            runtime: Some(Builder::new_multi_thread().enable_all().build().map_err(no_threads)?),
+            registry: Arc::new(tensorfleet_ops::registry()?),
+            pool: Arc::new(ComputePool::new(threads).map_err(no_threads)?),
+            neighbours: Arc::default(),
+        })
+    }
+
+    pub(crate) fn handle(&self) -> &Handle {
+        self.runtime.as_ref().expect("the runtime lives as long as its host").handle()
+    }
+
+    /// Runs a future on the servers' threads and waits for it, from whichever thread.
+    pub fn wait<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T> {
+        let (sender, receiver) = mpsc::channel();
+        self.handle().spawn(async move {
+            // Nobody listens any more if the caller's thread has ended.
+            let _ = sender.send(future.await);
+        });
+        receiver.recv().map_err(|_| internal!("the servers' threads have stopped"))
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        // Waiting for what still runs could wait for ever, and may not be done on an async thread.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! One task of a cluster, with calls that wait.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use tensorfleet_cluster::spec::{Address, ClusterSpec, ServerSpec, Task, wire};
+use tensorfleet_rpc::{Listener, ServerConfig};
+use tensorfleet_tensor::{Result, failed_precondition};
+
+use crate::{Config, Host};
+
+/// A server of one task. Its port is taken when it is made; it serves from `start` to `stop`.
+/// Dropping it stops it.
+#[derive(Debug)]
+pub struct Server {
+    spec: ServerSpec,
+    host: Arc<Host>,
+    network_only: bool,
+    address: SocketAddr,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+enum State {
+    Ready(Listener),
+    Serving(Arc<tensorfleet_rpc::Server>),
+    Stopped,
+}
+
+impl Server {
+    /// Makes the server of a task and, if told so, starts it. The only protocol is `"grpc"`.
+    pub fn new(
+        cluster: &ClusterSpec,
+        job_name: &str,
+        task_index: u32,
+        protocol: &str,
+        config: &Config,
+        start: bool,
+    ) -> Result<Server> {
+        ServerSpec::check_protocol(protocol)?;
+        let spec = ServerSpec::new(cluster.clone(), Task::new(job_name, task_index))?;
+        let bind = spec.address()?;
+        let server = Server::bind(spec, &bind, config)?;
+        if start {
+            server.start()?;
+        }
+        Ok(server)
+    }
+
+    /// Makes and starts a cluster of one task, `/job:local/task:0`, on a free port.
+    pub fn create_local_server(config: &Config, start: bool) -> Result<Server> {
+        let cluster = ClusterSpec::from_lists([("local", vec!["localhost:0"])])?;
+        Server::new(&cluster, "local", 0, "grpc", config, start)
+    }
+
+    /// Makes a server that listens elsewhere than the cluster says, as on all interfaces.
+    pub fn bind(spec: ServerSpec, bind: &Address, config: &Config) -> Result<Server> {
+        let host = config.host()?;
+        let bind = bind.clone();
+        let listener = host.wait(async move { Listener::bind(&bind).await })??;
+        Server::with_listener(spec, listener, config)
+    }
+
+    pub(crate) fn with_listener(
+        mut spec: ServerSpec,
+        listener: Listener,
+        config: &Config,
+    ) -> Result<Server> {
+        if let Some(count) = config.cpu_devices {
+            spec.session_config = wire::session_config(count);
+        }
+        Ok(Server {
+            spec,
+            host: config.host()?,
+            network_only: config.network_only,
+            address: listener.address(),
+            state: Mutex::new(State::Ready(listener)),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// The target for sessions: `grpc://host:port`, with the real port.
+    pub fn target(&self) -> String {
+        let host = self.spec.address().map_or_else(|_| "localhost".to_owned(), |own| own.host);
+        format!("grpc://{}", Address { host, port: self.address.port() })
+    }
+
+    /// What the server was told: its cluster and its task.
+    pub fn server_def(&self) -> &ServerSpec {
+        &self.spec
+    }
+
+    /// Starts to serve. A server that serves already goes on; one that has stopped cannot.
+    pub fn start(&self) -> Result<()> {
+        let mut state = self.lock();
+        if let State::Serving(_) = *state {
+            return Ok(());
+        }
+        let State::Ready(listener) = std::mem::replace(&mut *state, State::Stopped) else {
+            return Err(failed_precondition!("the server of {} has stopped", self.spec.task()));
+        };
+        let config = ServerConfig {
+            spec: self.spec.clone(),
+            registry: Arc::clone(&self.host.registry),
+            pool: Arc::clone(&self.host.pool),
+            neighbours: if self.network_only {
+                Arc::default()
+            } else {
+                Arc::clone(&self.host.neighbours)
+            },
+        };
+        let _runtime = self.host.handle().enter();
+        *state = State::Serving(Arc::new(tensorfleet_rpc::Server::start(listener, config)?));
+        Ok(())
+    }
+
+    /// Waits until the server has stopped, which another thread must cause.
+    pub fn join(&self) -> Result<()> {
+        let serving = match &*self.lock() {
+            State::Serving(server) => Arc::clone(server),
+            State::Ready(_) | State::Stopped => return Ok(()),
+        };
+        self.host.wait(async move { serving.join().await })
+    }
+
+    /// Stops: calls that are under way have a moment to end, then the port is free.
+    pub fn stop(&self) -> Result<()> {
+        let State::Serving(server) = std::mem::replace(&mut *self.lock(), State::Stopped) else {
+            return Ok(());
+        };
+        self.host.wait(async move { server.stop().await })
+    }
+}
