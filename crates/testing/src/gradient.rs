@@ -154,13 +154,14 @@ fn evaluate(
             return Err(internal!("{} needs an executor", node.op));
         };
         let step = step_context();
-        let outputs = node.output_types().len();
+        let mut outputs = vec![Value::Empty; node.output_types().len()];
         let frame = FrameIteration::default();
-        let mut ctx = KernelContext::new(&node.name, &step, frame, &mut inputs, outputs);
+        let mut ctx = KernelContext::new(&node.name, &step, frame, &mut inputs, &mut outputs);
         kernel.compute(&mut ctx).map_err(|error| error.at_node(&node.name))?;
-        let outputs = ctx.into_outputs()?.into_iter().map(|value| match value {
+        ctx.finish()?;
+        let outputs = outputs.into_iter().map(|value| match value {
             Value::Tensor(tensor) => Ok(tensor),
-            Value::Ref(_) => Err(internal!("{} returns a reference", node.name)),
+            Value::Ref(_) | Value::Empty => Err(internal!("{} returns no tensor", node.name)),
         });
         known[id.index()] = Some(outputs.collect::<Result<_>>()?);
         stack.pop();
