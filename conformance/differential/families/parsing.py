@@ -301,3 +301,140 @@ def parse_tensor(op, draw):
     yield Case(op, [text(b"")], {"out_type": tf.float32})
     yield Case(op, [text(b"\x08\x01\x12\x04\x12\x02\x08\x05")], {"out_type": tf.float32})
     yield Case(op, [text(b"\x08\x01\x12\x04\x12\x02\x08\x05*\x04" + np.float32(2).tobytes())], {"out_type": tf.float32})
+
+
+def sequence(context=None, **lists):
+    lists = {key: tf.train.FeatureList(feature=steps) for key, steps in lists.items()}
+    return tf.train.SequenceExample(
+        context=tf.train.Features(feature=context or {}),
+        feature_lists=tf.train.FeatureLists(feature_list=lists),
+    ).SerializeToString()
+
+
+def random_sequence(draw):
+    """A context with `i`, `s` and `x`; lists `f` of two floats, `g` of integers, `h` of strings."""
+    context = {"i": random_feature(draw, INT64, 1)}
+    if draw.chance(0.7):
+        context["s"] = random_feature(draw, FLOAT, draw.integer(0, 3))
+    if draw.chance(0.7):
+        context["x"] = random_feature(draw, BYTES, draw.integer(0, 2))
+    lists = {"f": [random_feature(draw, FLOAT, 2) for _ in range(draw.integer(0, 3))]}
+    if draw.chance(0.7):
+        lists["g"] = [random_feature(draw, INT64, draw.integer(0, 2)) for _ in range(draw.integer(0, 3))]
+    if draw.chance(0.7):
+        lists["h"] = [random_feature(draw, BYTES, draw.integer(1, 2)) for _ in range(draw.integer(0, 3))]
+    return sequence(context, **lists)
+
+
+SEQUENCE = sequence(
+    {"i": feature(INT64, [7]), "s": feature(FLOAT, [1, 2])},
+    f=[feature(FLOAT, [1, 2]), feature(FLOAT, [3, 4])],
+    g=[feature(INT64, [1]), feature(INT64, []), feature(INT64, [2, 3])],
+)
+HOLES = sequence({}, f=[feature(FLOAT, [1, 2]), tf.train.Feature()], g=[tf.train.Feature(), feature(INT64, [1])])
+
+
+def sequence_kinds(draw):
+    """What may be asked of a sequence example: context sparse and dense, lists sparse and dense."""
+    yield {"sparse": [("s", FLOAT), ("x", BYTES)]}
+    yield {"dense": [("i", [], empty(INT64))]}
+    yield {"dense": [("i", [1], empty(INT64)), ("z", [2], np.float32([8, 9]))]}
+    yield {"list_sparse": [("g", INT64), ("h", BYTES)]}
+    yield {"list_dense": [("f", FLOAT, [2])]}
+    yield {"list_dense": [("g", INT64, [1])], "missing": ["g"]}
+    yield {"list_dense": [("z", FLOAT, [2])], "missing": ["z"]}
+    yield {"list_dense": [("z", FLOAT, [2])]}
+    yield {
+        "sparse": [("s", FLOAT)], "dense": [("i", [], empty(INT64))], "list_sparse": [("g", INT64)],
+        "list_dense": [("f", FLOAT, [2, 1])],
+    }
+    # Wrong types and counts.
+    yield {"sparse": [("i", FLOAT)]}
+    yield {"dense": [("i", [], empty(FLOAT))]}
+    yield {"dense": [("i", [3], empty(INT64))]}
+    yield {"dense": [("z", [], empty(INT64))]}
+    yield {"list_sparse": [("f", INT64)]}
+    yield {"list_dense": [("f", INT64, [2])]}
+    yield {"list_dense": [("f", FLOAT, [3])]}
+
+
+def sequence_case(op, serialized, names=(), sparse=(), dense=(), ragged=(), list_sparse=(), list_dense=(), list_ragged=(), missing=()):
+    kinds = {
+        "context_sparse_types": [dtype for _, dtype in sparse],
+        "context_dense_shapes": [tf.TensorShape(shape) for _, shape, _ in dense],
+        "feature_list_sparse_types": [dtype for _, dtype in list_sparse],
+        "feature_list_dense_types": [dtype for _, dtype, _ in list_dense],
+        "feature_list_dense_shapes": [tf.TensorShape(shape) for *_, shape in list_dense],
+    }
+    keys = {
+        "context_sparse_keys": [key for key, _ in sparse],
+        "context_dense_keys": [key for key, *_ in dense],
+        "feature_list_sparse_keys": [key for key, _ in list_sparse],
+        "feature_list_dense_keys": [key for key, *_ in list_dense],
+    }
+    defaults = {"context_dense_defaults": [default for *_, default in dense]}
+    counts = {
+        "Ncontext_sparse": len(sparse), "Nfeature_list_sparse": len(list_sparse),
+        "Nfeature_list_dense": len(list_dense),
+    }
+    if op == "ParseSingleSequenceExample":
+        scalars = {name: [text(key) for key in found] for name, found in keys.items()}
+        inputs = {
+            "serialized": serialized, "feature_list_dense_missing_assumed_empty": texts(*missing),
+            **scalars, **defaults, "debug_name": text("".join(names)),
+        }
+        return Case(op, inputs, kinds)
+    if op == "ParseSequenceExample":
+        inputs = {"serialized": serialized, "debug_name": texts(*names), **defaults}
+        attrs = {"feature_list_dense_missing_assumed_empty": list(missing), "Ncontext_dense": len(dense)}
+        return Case(op, inputs, {**attrs, **keys, **kinds, **counts})
+    vectors = {name: texts(*found) for name, found in keys.items()}
+    inputs = {
+        "serialized": serialized, "debug_name": texts(*names),
+        "context_sparse_keys": vectors["context_sparse_keys"],
+        "context_dense_keys": vectors["context_dense_keys"],
+        "context_ragged_keys": texts(*(key for key, *_ in ragged)),
+        "feature_list_sparse_keys": vectors["feature_list_sparse_keys"],
+        "feature_list_dense_keys": vectors["feature_list_dense_keys"],
+        "feature_list_ragged_keys": texts(*(key for key, *_ in list_ragged)),
+        "feature_list_dense_missing_assumed_empty": np.array([key in missing for key, *_ in list_dense], bool),
+        **defaults,
+    }
+    attrs = {
+        "context_ragged_value_types": [dtype for _, dtype, _ in ragged],
+        "context_ragged_split_types": [splits for *_, splits in ragged],
+        "feature_list_ragged_value_types": [dtype for _, dtype, _ in list_ragged],
+        "feature_list_ragged_split_types": [splits for *_, splits in list_ragged],
+    }
+    return Case(op, inputs, {**attrs, **kinds, **counts})
+
+
+@generates("ParseSequenceExample", "ParseSequenceExampleV2")
+def sequences(op, draw):
+    for wanted in sequence_kinds(draw):
+        several = texts(*(random_sequence(draw) for _ in range(draw.integer(1, 4))))
+        yield sequence_case(op, several, **wanted)
+        yield sequence_case(op, texts(SEQUENCE), names=["name"], **wanted)
+        yield sequence_case(op, texts(HOLES), **wanted)
+        yield sequence_case(op, texts(), **wanted)
+        if op.endswith("V2"):
+            yield sequence_case(op, text(SEQUENCE), **wanted)
+    if op.endswith("V2"):
+        for splits in (tf.int32, tf.int64):
+            several = texts(*(random_sequence(draw) for _ in range(3)))
+            for serialized in (several, texts(SEQUENCE, HOLES), texts()):
+                yield sequence_case(op, serialized, ragged=[("s", FLOAT, splits), ("x", BYTES, splits)])
+                yield sequence_case(op, serialized, list_ragged=[("g", INT64, splits), ("h", BYTES, splits)])
+        yield sequence_case(op, texts(SEQUENCE), list_ragged=[("g", FLOAT, tf.int32)])
+    yield sequence_case(op, texts(b"garbage"), list_dense=[("f", FLOAT, [2])])
+    yield sequence_case(op, texts(SEQUENCE).reshape(1, 1), list_dense=[("f", FLOAT, [2])])
+    yield sequence_case(op, texts(SEQUENCE), names=["a", "b"], list_dense=[("f", FLOAT, [2])])
+
+
+@generates("ParseSingleSequenceExample")
+def single_sequences(op, draw):
+    for wanted in sequence_kinds(draw):
+        yield sequence_case(op, text(random_sequence(draw)), **wanted)
+        yield sequence_case(op, text(SEQUENCE), names=["name"], **wanted)
+    yield sequence_case(op, text(b"garbage"), sparse=[("s", FLOAT)])
+    yield sequence_case(op, texts(SEQUENCE), sparse=[("s", FLOAT)])

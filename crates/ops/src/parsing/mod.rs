@@ -8,10 +8,12 @@ mod example_ops;
 mod feature;
 pub(crate) mod fields;
 mod raw;
+mod sequence;
+mod sequence_ops;
 mod tensor;
 pub(crate) mod wire;
 
 use tensorfleet_framework::Op;
 
 pub(super) const OPS: &[&[Op]] =
-    &[compressed::OPS, csv::OPS, example_ops::OPS, raw::OPS, tensor::OPS];
+    &[compressed::OPS, csv::OPS, example_ops::OPS, raw::OPS, sequence_ops::OPS, tensor::OPS];

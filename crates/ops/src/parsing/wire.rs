@@ -4,11 +4,30 @@ use bytes::Bytes;
 use prost::Message;
 use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_tensor::wire as tensor_wire;
-use tensorfleet_tensor::{Result, Tensor, invalid_argument};
+use tensorfleet_tensor::{DType, Result, Tensor, invalid_argument};
+
+use super::fields::put_varint;
 
 /// Encodes a tensor as a `TensorProto`.
 pub(crate) fn encode_tensor(tensor: &Tensor) -> Result<Bytes> {
     Ok(tensor_wire::tensor_proto(tensor)?.encode_to_vec().into())
+}
+
+/// As [`encode_tensor`], but strings are content too: all their lengths, then all their bytes.
+pub(crate) fn encode_content(tensor: &Tensor) -> Result<Bytes> {
+    let mut message = tensor_wire::tensor_proto(tensor)?;
+    if tensor.dtype() == DType::String {
+        let mut content = Vec::new();
+        for text in tensor.strings()? {
+            put_varint(&mut content, text.len() as u64);
+        }
+        for text in tensor.strings()? {
+            content.extend_from_slice(text);
+        }
+        message.string_val.clear();
+        message.tensor_content = content.into();
+    }
+    Ok(message.encode_to_vec().into())
 }
 
 /// Decodes a `TensorProto`.

@@ -85,6 +85,11 @@ impl<W: Write> RecordWriter<W> {
         self.sink.write_all(&masked_crc(data).to_le_bytes())
     }
 
+    /// Lets readers see what was written.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.sink.flush()
+    }
+
     /// Gives the sink back.
     pub(crate) fn into_inner(self) -> W {
         self.sink

@@ -6,6 +6,7 @@ mod count;
 mod cross;
 mod cwise;
 mod dense;
+mod many;
 pub(crate) mod number;
 mod parts;
 mod ragged;
@@ -13,9 +14,11 @@ mod rearrange;
 mod reduce;
 mod segment;
 mod segment_gradient;
+mod serialize;
 mod set;
 mod slice;
 mod sparse_segment;
+mod tensors_map;
 
 use tensorfleet_framework::Op;
 
@@ -35,7 +38,9 @@ pub(super) const OPS: &[&[Op]] = &[
     rearrange::OPS,
     reduce::OPS,
     segment::OPS,
+    serialize::OPS,
     set::OPS,
     slice::OPS,
     sparse_segment::OPS,
+    tensors_map::OPS,
 ];

@@ -1,7 +1,7 @@
 //! `HistogramSummary`: how values are distributed, in buckets that grow by a tenth.
 
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
-use tensorfleet_tensor::{Result, invalid_argument};
+use tensorfleet_tensor::{Result, Tensor, invalid_argument};
 
 use super::numbers::numbers;
 use super::wire::{self, Content, Entry, Histogram};
@@ -33,22 +33,27 @@ impl Kernel for HistogramSummary {
             return Err(invalid_argument!("tags must be scalar"));
         };
         let tag = String::from_utf8_lossy(tag).into_owned();
-        let values = numbers(ctx.input(1)?)?;
-        if values.iter().any(|value| value.is_nan()) {
-            return Err(invalid_argument!("Nan in summary histogram for: {}", ctx.node_name()));
-        }
-        if values.iter().any(|value| value.is_infinite()) {
-            return Err(invalid_argument!("Infinity in Histogram for: {}", ctx.node_name()));
-        }
-        let histogram = histogram(&self.limits, &values);
-        let summary = wire::encode(vec![Entry { tag, content: Content::Histogram(histogram) }])?;
+        let content = content(&self.limits, ctx.input(1)?, ctx.node_name())?;
+        let summary = wire::encode(vec![Entry { tag, content }])?;
         ctx.set_output(0, summary);
         Ok(())
     }
 }
 
+/// The distribution of a tensor's values. Errors are about `name`.
+pub(super) fn content(limits: &[f64], values: &Tensor, name: &str) -> Result<Content> {
+    let values = numbers(values)?;
+    if values.iter().any(|value| value.is_nan()) {
+        return Err(invalid_argument!("Nan in summary histogram for: {name}"));
+    }
+    if values.iter().any(|value| value.is_infinite()) {
+        return Err(invalid_argument!("Infinity in Histogram for: {name}"));
+    }
+    Ok(Content::Histogram(histogram(limits, &values)))
+}
+
 /// Upper limits of the buckets: powers of 1.1 on both sides of zero.
-fn bucket_limits() -> Vec<f64> {
+pub(super) fn bucket_limits() -> Vec<f64> {
     let mut positive = Vec::new();
     let mut limit = 1e-12;
     while limit < 1e20 {

@@ -20,10 +20,14 @@ pub(super) const OPS: &[Op] = &[Op {
 }];
 
 #[derive(Debug)]
-struct ImageSummary {
-    max_images: usize,
+struct ImageSummary(Painter);
+
+/// Makes images of tensors.
+#[derive(Debug)]
+pub(super) struct Painter {
+    pub(super) max_images: usize,
     /// What a pixel that is not a number is painted with, by channel.
-    bad_color: Vec<u8>,
+    pub(super) bad_color: Vec<u8>,
 }
 
 impl Kernel for ImageSummary {
@@ -32,10 +36,10 @@ impl Kernel for ImageSummary {
         if bad_color.dtype() != DType::UInt8 {
             return Err(invalid_argument!("bad_color must be uint8, got {}", bad_color.dtype()));
         }
-        Ok(ImageSummary {
+        Ok(ImageSummary(Painter {
             max_images: usize::try_from(attrs.int("max_images")?).unwrap_or(1),
             bad_color: bad_color.values::<u8>()?.to_vec(),
-        })
+        }))
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
@@ -43,32 +47,7 @@ impl Kernel for ImageSummary {
         let [tag] = tags.strings()? else {
             return Err(invalid_argument!("Tags must be a scalar"));
         };
-        let tag = String::from_utf8_lossy(tag);
-        let &[batch, height, width, channels] = images.dims() else {
-            return Err(invalid_argument!(
-                "Tensor must be 4-D with last dim 1, 3, or 4, not {}",
-                images.shape()
-            ));
-        };
-        if !matches!(channels, 1 | 3 | 4) {
-            return Err(invalid_argument!(
-                "Tensor must be 4-D with last dim 1, 3, or 4, not {}",
-                images.shape()
-            ));
-        }
-        let count = batch.min(self.max_images);
-        let mut entries = Vec::with_capacity(count);
-        for index in 0..count {
-            let pixels = self.pixels(&images.rows(index..index + 1)?, channels)?;
-            let name = match self.max_images {
-                1 => format!("{tag}/image"),
-                _ => format!("{tag}/image/{index}"),
-            };
-            let png = encode(&pixels, height, width, channels)?;
-            let content = Content::Image { height, width, channels, png };
-            entries.push(Entry { tag: name, content });
-        }
-        let summary = wire::encode(entries)?;
+        let summary = wire::encode(self.0.entries(&String::from_utf8_lossy(tag), images)?)?;
         ctx.set_output(0, summary);
         Ok(())
     }
@@ -81,7 +60,30 @@ impl Kernel for ImageSummary {
     }
 }
 
-impl ImageSummary {
+impl Painter {
+    /// The images of a batch, as many as are wanted.
+    pub(super) fn entries(&self, tag: &str, images: &Tensor) -> Result<Vec<Entry>> {
+        let &[batch, height, width, channels @ (1 | 3 | 4)] = images.dims() else {
+            return Err(invalid_argument!(
+                "Tensor must be 4-D with last dim 1, 3, or 4, not {}",
+                images.shape()
+            ));
+        };
+        let count = batch.min(self.max_images);
+        let mut entries = Vec::with_capacity(count);
+        for index in 0..count {
+            let pixels = self.pixels(&images.rows(index..index + 1)?, channels)?;
+            let name = match self.max_images {
+                1 => format!("{tag}/image"),
+                _ => format!("{tag}/image/{index}"),
+            };
+            let png = encode(&pixels, height, width, channels)?;
+            let content = Content::Image { height, width, channels, png };
+            entries.push(Entry { tag: name, content });
+        }
+        Ok(entries)
+    }
+
     /// Brings the values of one image to 0 to 255: positive images from zero, others around 128.
     fn pixels(&self, image: &Tensor, channels: usize) -> Result<Vec<u8>> {
         if image.dtype() == DType::UInt8 {
@@ -137,7 +139,7 @@ mod tests {
 
     #[test]
     fn values_are_scaled_as_in_tensorflow() {
-        let summary = ImageSummary { max_images: 3, bad_color: vec![255, 0, 0, 255] };
+        let summary = Painter { max_images: 3, bad_color: vec![255, 0, 0, 255] };
         for (values, want) in [
             ([0.5f32, 1.0], [127, 255]),
             ([-0.5, 1.0], [64, 255]),

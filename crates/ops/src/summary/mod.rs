@@ -1,5 +1,6 @@
 //! Summaries: what TensorBoard shows, encoded as messages in strings.
 
+mod audio;
 mod histogram;
 mod image;
 mod merge;
@@ -7,8 +8,17 @@ mod numbers;
 mod scalar;
 mod tensor;
 mod wire;
+mod writer;
+mod writer_ops;
 
 use tensorfleet_framework::Op;
 
-pub(super) const OPS: &[&[Op]] =
-    &[histogram::OPS, image::OPS, merge::OPS, scalar::OPS, tensor::OPS];
+pub(super) const OPS: &[&[Op]] = &[
+    audio::OPS,
+    histogram::OPS,
+    image::OPS,
+    merge::OPS,
+    scalar::OPS,
+    tensor::OPS,
+    writer_ops::OPS,
+];

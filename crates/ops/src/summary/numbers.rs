@@ -11,6 +11,9 @@ pub(super) fn numbers(tensor: &Tensor) -> Result<Vec<f64>> {
         DType::BFloat16 => {
             Ok(tensor.values::<bf16>()?.iter().map(|value| value.to_f64()).collect())
         }
+        DType::Bool => {
+            Ok(tensor.values::<bool>()?.iter().map(|&value| f64::from(u8::from(value))).collect())
+        }
         dtype => dispatch!(
             dtype,
             [f32, i8, i16, i32, i64, u8, u16, u32, u64],

@@ -2,9 +2,10 @@
 
 use prost::Message;
 use tensorfleet_proto::tensorflow as pb;
+use tensorfleet_proto::tensorflow::event::What;
 use tensorfleet_proto::tensorflow::summary::value::Value;
 use tensorfleet_tensor::wire as tensor_wire;
-use tensorfleet_tensor::{Result, Tensor, invalid_argument};
+use tensorfleet_tensor::{Result, Tensor, data_loss, invalid_argument};
 
 /// One thing to show under a tag.
 #[derive(Debug)]
@@ -17,8 +18,29 @@ pub(super) struct Entry {
 pub(super) enum Content {
     Scalar(f32),
     Histogram(Histogram),
-    Image { height: usize, width: usize, channels: usize, png: Vec<u8> },
-    Tensor { tensor: Tensor, metadata: bytes::Bytes },
+    Image {
+        height: usize,
+        width: usize,
+        channels: usize,
+        png: Vec<u8>,
+    },
+    Audio {
+        sample_rate: f32,
+        channels: usize,
+        frames: usize,
+        wav: Vec<u8>,
+    },
+    Tensor {
+        tensor: Tensor,
+        metadata: bytes::Bytes,
+    },
+    /// As a writer writes it: metadata may be missing, and are dropped when they cannot be read.
+    WrittenTensor {
+        tensor: Tensor,
+        metadata: bytes::Bytes,
+    },
+    /// A tensor that goes by the name of the node that made it.
+    NodeTensor(Tensor),
 }
 
 #[derive(Debug)]
@@ -34,8 +56,61 @@ pub(super) struct Histogram {
 
 /// Encodes entries as one summary.
 pub(super) fn encode(entries: Vec<Entry>) -> Result<Tensor> {
-    let value = entries.into_iter().map(encode_entry).collect::<Result<_>>()?;
-    Ok(Tensor::string(pb::Summary { value }.encode_to_vec()))
+    Ok(Tensor::string(summary(entries)?.encode_to_vec()))
+}
+
+fn summary(entries: Vec<Entry>) -> Result<pb::Summary> {
+    Ok(pb::Summary { value: entries.into_iter().map(encode_entry).collect::<Result<_>>()? })
+}
+
+/// What an event file tells about.
+#[derive(Debug)]
+pub(super) enum Event {
+    /// The first event of every file.
+    FileVersion,
+    Summary(Vec<Entry>),
+    /// Encoded summaries, which are merged.
+    RawSummaries(Vec<bytes::Bytes>),
+    /// An encoded graph.
+    Graph(bytes::Bytes),
+}
+
+/// Encodes an event that happened at `wall_time`, in seconds of the Unix epoch.
+pub(super) fn encode_event(event: Event, step: i64, wall_time: f64) -> Result<Vec<u8>> {
+    let mut source_metadata = None;
+    let what = match event {
+        Event::FileVersion => {
+            let writer = "tensorflow.core.util.events_writer".to_owned();
+            source_metadata = Some(pb::SourceMetadata { writer });
+            What::FileVersion("brain.Event:2".to_owned())
+        }
+        Event::Summary(entries) => What::Summary(summary(entries)?),
+        Event::RawSummaries(parts) => {
+            let mut merged = pb::Summary::default();
+            for (index, part) in parts.into_iter().enumerate() {
+                merged.merge(part).map_err(|_| {
+                    data_loss!(
+                        "Bad tf.compat.v1.Summary binary proto tensor string at index {index}"
+                    )
+                })?;
+            }
+            What::Summary(merged)
+        }
+        Event::Graph(graph) => {
+            pb::GraphDef::decode(graph.clone())
+                .map_err(|_| data_loss!("Bad tf.GraphDef binary proto tensor string"))?;
+            What::GraphDef(graph)
+        }
+    };
+    let event = pb::Event { wall_time, step, source_metadata, what: Some(what) };
+    Ok(event.encode_to_vec())
+}
+
+/// Refuses bytes that are no event.
+pub(super) fn check_event(bytes: &bytes::Bytes) -> Result<()> {
+    pb::Event::decode(bytes.clone())
+        .map(drop)
+        .map_err(|_| data_loss!("Bad tf.Event binary proto tensor string"))
 }
 
 fn encode_entry(entry: Entry) -> Result<pb::summary::Value> {
@@ -60,6 +135,27 @@ fn encode_entry(entry: Entry) -> Result<pb::summary::Value> {
             colorspace: channels as i32,
             encoded_image_string: png.into(),
         }),
+        Content::Audio { sample_rate, channels, frames, wav } => Value::Audio(pb::summary::Audio {
+            sample_rate,
+            num_channels: channels as i64,
+            length_frames: frames as i64,
+            encoded_audio_string: wav.into(),
+            content_type: "audio/wav".to_owned(),
+        }),
+        Content::NodeTensor(tensor) => {
+            let value = Value::Tensor(tensor_wire::tensor_proto(&tensor)?);
+            return Ok(pb::summary::Value {
+                node_name: entry.tag,
+                value: Some(value),
+                ..Default::default()
+            });
+        }
+        Content::WrittenTensor { tensor, metadata: bytes } => {
+            if !bytes.is_empty() {
+                metadata = Some(pb::SummaryMetadata::decode(bytes).unwrap_or_default());
+            }
+            Value::Tensor(tensor_wire::tensor_proto(&tensor)?)
+        }
         Content::Tensor { tensor, metadata: bytes } => {
             let decoded = pb::SummaryMetadata::decode(bytes)
                 .map_err(|_| invalid_argument!("Could not parse serialized_summary_metadata"))?;
