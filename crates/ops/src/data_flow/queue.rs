@@ -6,13 +6,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use futures_channel::oneshot;
 use tensorfleet_framework::Resource;
+use tensorfleet_kernels::random::{Philox, Words, entropy};
 use tensorfleet_tensor::{DType, PartialShape, Result, Tensor, cancelled, internal, out_of_range};
 
 /// One element of a queue: a tensor for each component.
@@ -383,7 +383,7 @@ impl Unclaimed for Vec<Tuple> {
 #[derive(Debug)]
 enum Store {
     InOrder(VecDeque<Tuple>),
-    Shuffled { tuples: Vec<Tuple>, min_after_dequeue: usize, random: u64 },
+    Shuffled { tuples: Vec<Tuple>, min_after_dequeue: usize, random: Words },
     ByPriority { tuples: BTreeMap<(i64, u64), Tuple>, arrivals: u64 },
 }
 
@@ -392,11 +392,12 @@ impl Store {
         match kind {
             Kind::Fifo | Kind::Padding => Store::InOrder(VecDeque::new()),
             Kind::Shuffle { min_after_dequeue, seeds } => {
-                let random = match seeds {
+                let (first, second) = match seeds {
                     // No seed asks for another order in every run.
-                    (0, 0) => RandomState::new().build_hasher().finish(),
-                    (a, b) => (a as u64) ^ (b as u64).rotate_left(32),
+                    (0, 0) => (entropy(), entropy()),
+                    (first, second) => (first as u64, second as u64),
                 };
+                let random = Philox::new(first, second).words();
                 Store::Shuffled { tuples: Vec::new(), min_after_dequeue, random }
             }
             Kind::Priority => Store::ByPriority { tuples: BTreeMap::new(), arrivals: 0 },
@@ -438,7 +439,7 @@ impl Store {
         match self {
             Store::InOrder(tuples) => tuples.pop_front(),
             Store::Shuffled { tuples, random, .. } if !tuples.is_empty() => {
-                let index = (next_random(random) % tuples.len() as u64) as usize;
+                let index = random.next_u32() as usize % tuples.len();
                 Some(tuples.swap_remove(index))
             }
             Store::Shuffled { .. } => None,
@@ -457,15 +458,6 @@ impl Store {
             _ => back.into_iter().for_each(|tuple| self.put(tuple)),
         }
     }
-}
-
-/// The generator called splitmix64.
-fn next_random(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut mixed = *state;
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
 }
 
 #[cfg(test)]
@@ -513,6 +505,21 @@ mod tests {
         assert_eq!(numbers(next.now().unwrap()), [1]);
         drop(queue.dequeue(Want::Exactly(1)));
         assert_eq!(queue.len(), 1);
+    }
+
+    /// Recorded from TensorFlow.
+    #[test]
+    fn a_seed_gives_tensorflow_s_order() {
+        let kind = Kind::Shuffle { min_after_dequeue: 0, seeds: (87654321, 7) };
+        let queue = queue(kind, 20);
+        assert!(
+            queue
+                .enqueue((0..10).map(|value: i64| vec![Tensor::scalar(value)]).collect())
+                .now()
+                .unwrap()
+                .is_some()
+        );
+        assert_eq!(numbers(queue.dequeue(Want::Exactly(7)).now().unwrap()), [7, 1, 5, 6, 4, 3, 2]);
     }
 
     #[test]

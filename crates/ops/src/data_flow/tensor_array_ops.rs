@@ -3,119 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Resource, cpu};
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, Resource, Value, Variable};
 use tensorfleet_tensor::{
     DType, PartialShape, Result, Shape, Tensor, invalid_argument, unimplemented_error,
 };
 
 use super::join::{join, prepend, row, stack, without_first};
 use super::tensor_array::{Options, TensorArray};
-
-pub(super) const OPS: &[Op] = &[
-    Op {
-        name: "TensorArrayCloseV3",
-        inputs: &["handle: resource"],
-        stateful: true,
-        kernels: &[cpu::<Close>()],
-        ..Op::DEFAULT
-    },
-    Op {
-        name: "TensorArrayConcatV3",
-        inputs: &["handle: resource", "flow_in: float"],
-        outputs: &["value: dtype", "lengths: int64"],
-        attrs: &["dtype: type", "element_shape_except0: shape = unknown"],
-        stateful: true,
-        kernels: &[cpu::<Concat>()],
-        ..Op::DEFAULT
-    },
-    Op {
-        name: "TensorArrayGatherV3",
-        inputs: &["handle: resource", "indices: int32", "flow_in: float"],
-        outputs: &["value: dtype"],
-        attrs: &["dtype: type", "element_shape: shape = unknown"],
-        stateful: true,
-        kernels: &[cpu::<Gather>()],
-        ..Op::DEFAULT
-    },
-    Op {
-        name: "TensorArrayGradV3",
-        inputs: &["handle: resource", "flow_in: float"],
-        outputs: &["grad_handle: resource", "flow_out: float"],
-        attrs: &["source: string"],
-        stateful: true,
-        kernels: &[cpu::<Gradient>()],
-        ..Op::DEFAULT
-    },
-    Op {
-        name: "TensorArrayGradWithShape",
-        inputs: &["handle: resource", "flow_in: float", "shape_to_prepend: int32"],
-        outputs: &["grad_handle: resource", "flow_out: float"],
-        attrs: &["source: string"],
-        stateful: true,
-        kernels: &[cpu::<Gradient>()],
-        ..Op::DEFAULT
-    },
-    Op {
-        name: "TensorArrayReadV3",
-        inputs: &["handle: resource", "index: int32", "flow_in: float"],
-        outputs: &["value: dtype"],
-        attrs: &["dtype: type"],
-        stateful: true,
-        kernels: &[cpu::<Read>()],
-        ..Op::DEFAULT
-    },
-    Op {
-        name: "TensorArrayScatterV3",
-        inputs: &["handle: resource", "indices: int32", "value: T", "flow_in: float"],
-        outputs: &["flow_out: float"],
-        attrs: &["T: type"],
-        stateful: true,
-        kernels: &[cpu::<Scatter>()],
-        ..Op::DEFAULT
-    },
-    Op {
-        name: "TensorArraySizeV3",
-        inputs: &["handle: resource", "flow_in: float"],
-        outputs: &["size: int32"],
-        stateful: true,
-        kernels: &[cpu::<Size>()],
-        ..Op::DEFAULT
-    },
-    Op {
-        name: "TensorArraySplitV3",
-        inputs: &["handle: resource", "value: T", "lengths: int64", "flow_in: float"],
-        outputs: &["flow_out: float"],
-        attrs: &["T: type"],
-        stateful: true,
-        kernels: &[cpu::<Split>()],
-        ..Op::DEFAULT
-    },
-    Op {
-        name: "TensorArrayV3",
-        inputs: &["size: int32"],
-        outputs: &["handle: resource", "flow: float"],
-        attrs: &[
-            "dtype: type",
-            "element_shape: shape = unknown",
-            "dynamic_size: bool = false",
-            "clear_after_read: bool = true",
-            "identical_element_shapes: bool = false",
-            "tensor_array_name: string = ''",
-        ],
-        stateful: true,
-        kernels: &[cpu::<Make>()],
-        ..Op::DEFAULT
-    },
-    Op {
-        name: "TensorArrayWriteV3",
-        inputs: &["handle: resource", "index: int32", "value: T", "flow_in: float"],
-        outputs: &["flow_out: float"],
-        attrs: &["T: type"],
-        stateful: true,
-        kernels: &[cpu::<Write>()],
-        ..Op::DEFAULT
-    },
-];
 
 /// Counts the arrays and stacks of a step, so that their names differ.
 #[derive(Debug, Default)]
@@ -139,9 +33,80 @@ pub(super) fn set_handle<R: Resource>(ctx: &mut KernelContext<'_>, name: &str) {
     ctx.set_output(0, Tensor::resource(handle));
 }
 
+/// How the versions of the ops hand an array on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Handle {
+    /// A reference to the strings.
+    Reference,
+    /// The container and the name.
+    Strings,
+    Resource,
+}
+
+impl Handle {
+    /// The kind of handle that a node makes.
+    fn of(attrs: &Attrs<'_>) -> Handle {
+        match attrs.outputs().first() {
+            Some(output) if output.is_ref => Handle::Reference,
+            Some(output) if output.dtype == DType::String => Handle::Strings,
+            _ => Handle::Resource,
+        }
+    }
+
+    fn set(self, ctx: &mut KernelContext<'_>, name: &str) -> Result<()> {
+        if self == Handle::Resource {
+            set_handle::<TensorArray>(ctx, name);
+            return Ok(());
+        }
+        let words = vec!["_tensor_arrays".into(), name.to_owned().into()];
+        let pair = Tensor::from_strings(Shape::vector(2), words)?;
+        if self == Handle::Strings {
+            ctx.set_output(0, pair);
+        } else {
+            let variable = Variable::new(name, DType::String);
+            variable.assign(pair)?;
+            ctx.set_output_ref(0, Arc::new(variable));
+        }
+        Ok(())
+    }
+}
+
+/// The name of the array that the first input is a handle of, of any version.
+fn name_of(ctx: &KernelContext<'_>) -> Result<String> {
+    let read;
+    let handle = match ctx.value(0)? {
+        Value::Tensor(tensor) => tensor,
+        Value::Ref(variable) => {
+            read = variable.read()?;
+            &read
+        }
+    };
+    if handle.dtype() == DType::String {
+        return match handle.strings()? {
+            [_, name] => Ok(String::from_utf8_lossy(name).into_owned()),
+            _ => Err(invalid_argument!(
+                "Tensor array handle must be 2-element vector, but had shape: {}",
+                handle.shape()
+            )),
+        };
+    }
+    match handle.resources()? {
+        [handle] => Ok(handle.name.clone()),
+        _ => Err(invalid_argument!("expected one resource handle, got {}", handle.shape())),
+    }
+}
+
+fn array_of(ctx: &KernelContext<'_>) -> Result<Arc<TensorArray>> {
+    match ctx.value(0)? {
+        Value::Tensor(tensor) if tensor.dtype() == DType::Resource => ctx.resource(0),
+        _ => ctx.step().step_resources.lookup("", &name_of(ctx)?),
+    }
+}
+
 #[derive(Debug)]
-struct Make {
+pub(super) struct Make {
     options: Options,
+    handle: Handle,
 }
 
 impl Kernel for Make {
@@ -155,9 +120,11 @@ impl Kernel for Make {
                 element_shape: attrs.shape("element_shape")?.clone(),
                 dynamic_size: attrs.bool("dynamic_size")?,
                 clear_after_read: attrs.bool("clear_after_read")?,
-                identical_element_shapes: attrs.bool("identical_element_shapes")?,
+                identical_element_shapes: attrs.get("identical_element_shapes").is_some()
+                    && attrs.bool("identical_element_shapes")?,
                 aggregates: false,
             },
+            handle: Handle::of(attrs),
         })
     }
 
@@ -175,29 +142,29 @@ impl Kernel for Make {
         let options = Options { name: name.clone(), ..self.options.clone() };
         let array = Arc::new(TensorArray::new(options, size));
         ctx.step().step_resources.create("", &name, array)?;
-        set_handle::<TensorArray>(ctx, &name);
-        ctx.set_output(1, Tensor::scalar(0f32));
+        self.handle.set(ctx, &name)?;
+        if ctx.num_outputs() > 1 {
+            ctx.set_output(1, Tensor::scalar(0f32));
+        }
         Ok(())
     }
 }
 
 /// Finds or makes the gradient of an array: one for each `source` of gradients.
 #[derive(Debug)]
-struct Gradient {
+pub(super) struct Gradient {
     source: String,
+    handle: Handle,
 }
 
 impl Kernel for Gradient {
     fn new(attrs: &Attrs<'_>) -> Result<Gradient> {
-        Ok(Gradient { source: attrs.string("source")?.into_owned() })
+        Ok(Gradient { source: attrs.string("source")?.into_owned(), handle: Handle::of(attrs) })
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let forward = ctx.resource::<TensorArray>(0)?;
-        let forward_name = match ctx.input(0)?.resources()? {
-            [handle] => handle.name.clone(),
-            _ => return Err(invalid_argument!("expected one resource handle")),
-        };
+        let forward = array_of(ctx)?;
+        let forward_name = name_of(ctx)?;
         let prefix = match ctx.num_inputs() {
             3 => Some(Shape::from_signed(&ctx.input(2)?.to_i64_vec()?)?),
             _ => None,
@@ -205,9 +172,11 @@ impl Kernel for Gradient {
         let name = format!("{forward_name}@{}", self.source);
         let make = || forward.gradient(name.clone(), prefix.as_ref());
         ctx.step().step_resources.lookup_or_create::<TensorArray>("", &name, make)?;
-        set_handle::<TensorArray>(ctx, &name);
-        let flow = ctx.take_input(1)?;
-        ctx.set_output(1, flow);
+        self.handle.set(ctx, &name)?;
+        if ctx.num_outputs() > 1 {
+            let flow = ctx.take_input(1)?;
+            ctx.set_output(1, flow);
+        }
         Ok(())
     }
 }
@@ -247,7 +216,7 @@ fn value_rows<'a>(ctx: &'a KernelContext<'_>, index: usize) -> Result<&'a Tensor
 }
 
 #[derive(Debug)]
-struct Write {
+pub(super) struct Write {
     dtype: DType,
 }
 
@@ -258,7 +227,7 @@ impl Kernel for Write {
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let index = scalar_index(ctx)?;
-        let array = ctx.resource::<TensorArray>(0)?;
+        let array = array_of(ctx)?;
         if array.dtype() != self.dtype {
             return Err(invalid_argument!(
                 "TensorArray dtype is {} but Op is trying to write dtype {}.",
@@ -275,7 +244,7 @@ impl Kernel for Write {
 }
 
 #[derive(Debug)]
-struct Read {
+pub(super) struct Read {
     dtype: DType,
 }
 
@@ -286,7 +255,7 @@ impl Kernel for Read {
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let index = scalar_index(ctx)?;
-        let array = ctx.resource::<TensorArray>(0)?;
+        let array = array_of(ctx)?;
         array.check_dtype(self.dtype)?;
         ctx.set_output(0, array.read(index)?);
         Ok(())
@@ -294,9 +263,11 @@ impl Kernel for Read {
 }
 
 #[derive(Debug)]
-struct Gather {
+pub(super) struct Gather {
     dtype: DType,
     element_shape: PartialShape,
+    /// Whether it takes all elements, and has no indices.
+    takes_all: bool,
 }
 
 impl Kernel for Gather {
@@ -304,14 +275,16 @@ impl Kernel for Gather {
         Ok(Gather {
             dtype: attrs.dtype("dtype")?,
             element_shape: attrs.shape("element_shape")?.clone(),
+            takes_all: attrs.op() == "TensorArrayPack",
         })
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let array = ctx.resource::<TensorArray>(0)?;
+        let array = array_of(ctx)?;
         array.check_dtype(self.dtype)?;
         array.narrow_element_shape(&self.element_shape)?;
-        let indices = index_vector(ctx)?;
+        let indices =
+            if self.takes_all { (0..array.size()? as i64).collect() } else { index_vector(ctx)? };
         if indices.is_empty() {
             let declared = array.element_shape()?;
             let Some(element) = declared.to_shape() else {
@@ -342,20 +315,33 @@ impl Kernel for Gather {
 }
 
 #[derive(Debug)]
-struct Scatter {
+pub(super) struct Scatter {
     dtype: DType,
+    /// Whether it fills all elements, and has no indices.
+    fills_all: bool,
 }
 
 impl Kernel for Scatter {
     fn new(attrs: &Attrs<'_>) -> Result<Scatter> {
-        Ok(Scatter { dtype: attrs.dtype("T")? })
+        Ok(Scatter { dtype: attrs.dtype("T")?, fills_all: attrs.op() == "TensorArrayUnpack" })
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let array = ctx.resource::<TensorArray>(0)?;
+        let array = array_of(ctx)?;
         array.check_dtype(self.dtype)?;
-        let indices = index_vector(ctx)?;
-        let value = value_rows(ctx, 2)?;
+        let value = value_rows(ctx, if self.fills_all { 1 } else { 2 })?;
+        let indices = if self.fills_all {
+            let (rows, size) = (value.dims()[0], array.size()?);
+            if rows < size || (rows > size && !array.is_dynamic()?) {
+                return Err(invalid_argument!(
+                    "Input value must have first dimension equal to the array size ({rows} vs. \
+                     {size})"
+                ));
+            }
+            (0..rows as i64).collect()
+        } else {
+            index_vector(ctx)?
+        };
         if indices.len() != value.dims()[0] {
             return Err(invalid_argument!(
                 "Expected len(indices) == values.shape[0], but saw: {} vs. {}",
@@ -372,14 +358,14 @@ impl Kernel for Scatter {
         for (position, &index) in indices.iter().enumerate() {
             array.write(index, row(value, position)?)?;
         }
-        let flow = ctx.take_input(3)?;
+        let flow = ctx.take_input(if self.fills_all { 2 } else { 3 })?;
         ctx.set_output(0, flow);
         Ok(())
     }
 }
 
 #[derive(Debug)]
-struct Size;
+pub(super) struct Size;
 
 impl Kernel for Size {
     fn new(_: &Attrs<'_>) -> Result<Size> {
@@ -387,14 +373,14 @@ impl Kernel for Size {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let size = ctx.resource::<TensorArray>(0)?.size()?;
+        let size = array_of(ctx)?.size()?;
         ctx.set_output(0, Tensor::scalar(size as i32));
         Ok(())
     }
 }
 
 #[derive(Debug)]
-struct Concat {
+pub(super) struct Concat {
     dtype: DType,
     element_shape_except0: PartialShape,
 }
@@ -408,7 +394,7 @@ impl Kernel for Concat {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let array = ctx.resource::<TensorArray>(0)?;
+        let array = array_of(ctx)?;
         array.check_dtype(self.dtype)?;
         let size = array.size()?;
         if size == 0 {
@@ -455,7 +441,7 @@ impl Kernel for Concat {
 }
 
 #[derive(Debug)]
-struct Split {
+pub(super) struct Split {
     dtype: DType,
 }
 
@@ -465,7 +451,7 @@ impl Kernel for Split {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let array = ctx.resource::<TensorArray>(0)?;
+        let array = array_of(ctx)?;
         array.check_dtype(self.dtype)?;
         let lengths = ctx.input(2)?;
         if lengths.rank() != 1 {
@@ -508,7 +494,7 @@ impl Kernel for Split {
 }
 
 #[derive(Debug)]
-struct Close;
+pub(super) struct Close;
 
 impl Kernel for Close {
     fn new(_: &Attrs<'_>) -> Result<Close> {
@@ -516,7 +502,48 @@ impl Kernel for Close {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        ctx.resource::<TensorArray>(0)?.close();
+        array_of(ctx)?.close();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tensorfleet_framework::Registry;
+    use tensorfleet_graph::AttrValue;
+    use tensorfleet_testing::{OpRun, step_context};
+
+    use super::*;
+
+    /// New clients do not make these ops; old graphs have them.
+    #[test]
+    fn all_versions_of_handles_name_an_array() {
+        let registry = Registry::new(super::super::tensor_array_defs::OPS).unwrap();
+        for version in ["", "V2", "V3"] {
+            let step = step_context();
+            let float = || AttrValue::Type(DType::Float);
+            let made = OpRun::new(&format!("TensorArray{version}"))
+                .attr("dtype", float())
+                .input(Tensor::scalar(2i32))
+                .run_values(&registry, &step)
+                .unwrap();
+            let flow = Tensor::scalar(0f32);
+            let values = Tensor::from_slice(Shape::from([2, 1]), &[3f32, 4.0]).unwrap();
+            OpRun::new(&format!("TensorArrayScatter{version}"))
+                .attr("T", float())
+                .input(made[0].clone())
+                .input(Tensor::vector(&[0i32, 1]).unwrap())
+                .input(values)
+                .input(flow.clone())
+                .run_in(&registry, &step)
+                .unwrap();
+            let read = OpRun::new(&format!("TensorArrayConcat{version}"))
+                .attr("dtype", float())
+                .input(made[0].clone())
+                .input(flow)
+                .run_in(&registry, &step)
+                .unwrap();
+            assert_eq!(read[0].values::<f32>().unwrap(), [3.0, 4.0], "version {version}");
+        }
     }
 }

@@ -12,6 +12,7 @@ mod clip;
 mod cross;
 mod dtypes;
 mod einsum;
+mod fact;
 mod histogram;
 mod matmul;
 mod norm;
@@ -45,6 +46,7 @@ pub(super) const OPS: &[&[Op]] = &[
     clip::OPS,
     cross::OPS,
     einsum::OPS,
+    fact::OPS,
     histogram::OPS,
     matmul::batch::OPS,
     matmul::fused::OPS,
