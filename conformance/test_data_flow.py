@@ -199,7 +199,7 @@ def test_a_staging_map_finds_tuples_by_key(target, ordered):
         assert session.run(get, {key: 3})[1] == {"a": 3, "b": 6}
         assert session.run(size) == 2
         if ordered:
-            assert session.run(first) == [1, {"a": 1, "b": 2}]
+            assert session.run(list(first)) == [1, {"a": 1, "b": 2}]
         else:
             session.run(get, {key: 1})
         session.run(put_b, {key: 9})
