@@ -54,16 +54,6 @@ def test_a_closed_queue_ends_its_readers(target):
             session.run(close)
 
 
-def test_a_step_that_timed_out_leaves_the_queue_whole(target):
-    queue = tf.queue.FIFOQueue(5, [tf.int32], shapes=[[]])
-    enqueue, both, one = queue.enqueue(7), queue.dequeue_many(2), queue.dequeue()
-    with v1.Session(target) as session:
-        session.run(enqueue)
-        with pytest.raises(tf.errors.DeadlineExceededError):
-            session.run(both, options=v1.RunOptions(timeout_in_ms=300))
-        assert session.run(one) == 7
-
-
 def test_a_padding_queue_pads_to_the_largest(target):
     queue = tf.queue.PaddingFIFOQueue(5, [tf.int32], shapes=[[None]])
     value = v1.placeholder(tf.int32, [None])

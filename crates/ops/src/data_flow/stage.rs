@@ -7,7 +7,7 @@ use tensorfleet_framework::{
     AsyncContext, AsyncKernel, Attrs, Kernel, KernelContext, Op, Outcome, Resource, Started,
     StepContext, Value, Values, cpu, cpu_async,
 };
-use tensorfleet_tensor::{Result, Tensor, invalid_argument, resource_exhausted};
+use tensorfleet_tensor::{Result, Tensor, internal, invalid_argument, resource_exhausted};
 
 use super::watched::Watched;
 
@@ -163,6 +163,7 @@ pub(super) fn tensors(values: &[Value]) -> Result<Vec<Tensor>> {
     let read = |value: &Value| match value {
         Value::Tensor(tensor) => Ok(tensor.clone()),
         Value::Ref(variable) => variable.read(),
+        Value::Empty => Err(internal!("a component is missing")),
     };
     values.iter().map(read).collect()
 }

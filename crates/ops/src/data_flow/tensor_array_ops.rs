@@ -80,6 +80,7 @@ fn name_of(ctx: &KernelContext<'_>) -> Result<String> {
             read = variable.read()?;
             &read
         }
+        Value::Empty => return Err(invalid_argument!("a handle is missing")),
     };
     if handle.dtype() == DType::String {
         return match handle.strings()? {
