@@ -335,6 +335,35 @@ def test_bad_records(target, tmp_path, files):
     assert isinstance(error, tf.errors.NotFoundError)
 
 
+CSV = {
+    "plain": (b"1,2\n3,4", [tf.int32, tf.int32], {}),
+    "line_ends": (b"1,2\r\n3,4\r5,6\n", [tf.int32, tf.int64], {}),
+    "quotes": (b'"a,b","c""d"\n"x\ny",z', [tf.string, tf.string], {}),
+    "defaults": (b"1,\n,4\n", [[5], [6.5]], {}),
+    "blank_line": (b"1\n\n3\n", [[7]], {}),
+    "missing": (b"1,2\n,4\n", [tf.int32, tf.int32], {}),
+    "header": (b"a,b\n1,2\n", [tf.float32, tf.float64], {"header": True}),
+    "few": (b"1,2\n3", [tf.int32, tf.int32], {}),
+    "many": (b"1,2\n3,4,5", [tf.int32, tf.int32], {}),
+    "wrong": (b"1,x\n3,4", [tf.int32, tf.int32], {}),
+    "selected": (b"1,2,3\n4,5,6\n", [tf.int32, tf.string], {"select_cols": [0, 2]}),
+    "excluded": (b"1,2,3\n4,5,6\n", [tf.int32, tf.string], {"exclude_cols": [1]}),
+    "delimiter": (b"1;2\n", [tf.int32, tf.int32], {"field_delim": ";"}),
+    "no_quotes": (b'a,"b\nc",d', [tf.string, tf.string], {"use_quote_delim": False}),
+    "na": (b"NA,1\n", [[5], tf.int32], {"na_value": "NA"}),
+    "quote_inside": (b'a"b,c\nd,e', [tf.string, tf.string], {}),
+    "quote_after": (b'"a"b,c\nd,"e"\n', [tf.string, tf.string], {}),
+    "open_quote": (b'"abc,d\n', [tf.string, tf.string], {}),
+}
+
+
+@pytest.mark.parametrize("name", CSV)
+def test_comma_separated_values(target, files, name):
+    content, defaults, settings = CSV[name]
+    names = files(content, content)
+    check(target, lambda: tf.data.experimental.CsvDataset(names, defaults, **settings))
+
+
 def test_cache_in_a_file(target, tmp_path):
     """Either side reads what the other wrote."""
     for writer, reader in ((target, ""), ("", target)):
@@ -485,8 +514,10 @@ def test_variables_in_functions(target):
         session.run(v1.global_variables_initializer())
         session.run(iterator.initializer)
         assert session.run(next_element) == 10
+        # Elements may have been made ahead, so that a change shows in the next pass only.
         session.run(offset.assign(20))
-        assert session.run(next_element) == 21
+        session.run(iterator.initializer)
+        assert session.run(next_element) == 20
 
 
 def test_saved_iterators_go_on_where_they_were(target, tmp_path):
@@ -599,3 +630,17 @@ def test_listed_files(target, files):
     pattern = names[0][:-1] + "*"
     check(target, lambda: Dataset.list_files(pattern, shuffle=False))
     check(target, lambda: Dataset.list_files(pattern, seed=3))
+
+
+def test_waiting_for_an_element_can_be_given_up(target):
+    queue = v1.FIFOQueue(10, [tf.int64], [[]])
+    dataset = Dataset.range(10).map(lambda x: queue.dequeue() + 0 * x)
+    iterator = v1.data.make_initializable_iterator(dataset)
+    next_element = iterator.get_next()
+    enqueue = queue.enqueue_many([np.arange(10)])
+    with v1.Session(target) as session:
+        session.run(iterator.initializer)
+        with pytest.raises(tf.errors.DeadlineExceededError):
+            session.run(next_element, options=v1.RunOptions(timeout_in_ms=300))
+        session.run(enqueue)
+        assert session.run(next_element) >= 0

@@ -27,18 +27,18 @@ pub struct Background {
 }
 
 impl Background {
-    /// Work begun by `step`. Its functions share no state with those that the step itself calls.
+    /// Work begun by `step`, calling the same functions.
     pub fn new(step: &StepContext) -> Background {
         Background {
             device: Arc::clone(&step.device),
             resources: Arc::downgrade(&step.resources),
-            functions: step.functions.fork(),
+            functions: Arc::clone(&step.functions),
             spawner: Arc::clone(&step.spawner),
             parallelism: step.parallelism,
         }
     }
 
-    /// The same surroundings for work that starts anew.
+    /// The same surroundings for work whose functions share no state with those of other work.
     #[must_use]
     pub fn fork(&self) -> Background {
         Background { functions: self.functions.fork(), ..self.clone() }

@@ -131,7 +131,7 @@ impl AsyncKernel for SingleElement {
 
     fn start(&self, ctx: AsyncContext) -> Result<Started> {
         let dataset = from_tensor(ctx.input(0)?)?;
-        let scope = Scope::root(&ctx.step);
+        let scope = Scope::within(&ctx.step);
         Ok(wait(&scope.clone(), async move {
             let mut elements = scope.iterate(&*dataset)?;
             let first =
@@ -161,7 +161,7 @@ impl AsyncKernel for Reduce {
     }
 
     fn start(&self, ctx: AsyncContext) -> Result<Started> {
-        let scope = Scope::root(&ctx.step);
+        let scope = Scope::within(&ctx.step);
         let mut inputs = ctx.into_tensors()?;
         let dataset = from_tensor(&inputs[0])?;
         let captured = inputs.split_off(1 + self.states);
@@ -217,7 +217,7 @@ impl AsyncKernel for ToRecords {
         let filename = String::from_utf8_lossy(&text(1, "filename")?).into_owned();
         let compression =
             Compression::parse(&text(2, "compression_type")?).unwrap_or(Compression::None);
-        let scope = Scope::root(&ctx.step);
+        let scope = Scope::within(&ctx.step);
         Ok(wait(&scope.clone(), async move {
             let file = Sink(LocalFileSystem.create(&filename)?);
             let mut writer = RecordWriter::new(compression.encoder(file));

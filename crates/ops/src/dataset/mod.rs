@@ -8,6 +8,7 @@ mod batch;
 mod cache;
 mod combine;
 mod consume;
+mod csv;
 #[allow(clippy::module_inception, reason = "a dataset is the idea of the family")]
 mod dataset;
 mod directed_interleave;
@@ -58,6 +59,7 @@ pub(super) const OPS: &[&[Op]] = &[
     cache::OPS,
     combine::OPS,
     consume::OPS,
+    csv::OPS,
     directed_interleave::OPS,
     dummy::OPS,
     files::OPS,

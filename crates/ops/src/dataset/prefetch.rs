@@ -90,7 +90,7 @@ impl Dataset for PrefetchDataset {
 }
 
 /// An iterator whose elements a background task makes.
-pub(super) struct Prefetched {
+pub(crate) struct Prefetched {
     state: State,
     scope: Scope,
 }
@@ -109,7 +109,7 @@ enum State {
 }
 
 impl Prefetched {
-    pub(super) fn new(scope: &Scope, input: Box<dyn Elements>, size: usize) -> Prefetched {
+    pub(crate) fn new(scope: &Scope, input: Box<dyn Elements>, size: usize) -> Prefetched {
         Prefetched { state: State::New { input, size }, scope: scope.clone() }
     }
 

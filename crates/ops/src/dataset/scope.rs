@@ -37,8 +37,15 @@ struct Draws {
 }
 
 impl Scope {
-    /// The scope of an iterator that `step` makes.
+    /// The scope of an iterator that `step` makes and that outlives it. What its functions keep is
+    /// its own.
     pub(crate) fn root(step: &StepContext) -> Scope {
+        Scope::new(Background::new(step).fork(), Vec::new())
+    }
+
+    /// The scope of an iterator that `step` makes and uses up. It shares the step's functions, which
+    /// are thus compiled once, however often the node runs.
+    pub(crate) fn within(step: &StepContext) -> Scope {
         Scope::new(Background::new(step), Vec::new())
     }
 
@@ -189,8 +196,13 @@ impl UserFunction {
         let prefix = &*self.scope.prefix;
         let kind = prefix.rsplit("::").next().unwrap_or(prefix);
         let kind = kind.split('[').next().unwrap_or(kind);
+        // The version follows the word: the op of `ParallelMapV2` is `ParallelMapDatasetV2`.
+        let version = kind.rfind('V').filter(|at| {
+            kind[at + 1..].bytes().all(|byte| byte.is_ascii_digit()) && at + 1 < kind.len()
+        });
+        let (kind, version) = kind.split_at(version.unwrap_or(kind.len()));
         error.prefixed(format_args!(
-            "Error in user-defined function passed to {kind}Dataset transformation with iterator: \
+            "Error in user-defined function passed to {kind}Dataset{version} transformation with iterator: \
              {prefix}: "
         ))
     }

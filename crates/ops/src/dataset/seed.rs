@@ -110,7 +110,7 @@ impl SeedGenerator {
         let mut philox = Philox::new(before.seeds.0, before.seeds.1);
         philox.skip(before.given / 2);
         let [a, b, c, d] = philox.next_block().map(u64::from);
-        (before, if before.given % 2 == 0 { (a, b) } else { (c, d) })
+        (before, if before.given.is_multiple_of(2) { (a, b) } else { (c, d) })
     }
 }
 

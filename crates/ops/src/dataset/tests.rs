@@ -188,7 +188,7 @@ fn a_function_may_fail_and_may_end_the_sequence() {
         &fixture,
         &parallel,
         expect![
-            "0 10 (INVALID_ARGUMENT: Error in user-defined function passed to ParallelMapV2Dataset transformation with iterator: Iterator::Root::ParallelMapV2: no two) 30 end"
+            "0 10 (INVALID_ARGUMENT: Error in user-defined function passed to ParallelMapDatasetV2 transformation with iterator: Iterator::Root::ParallelMapV2: no two) 30 end"
         ],
     );
     let tolerant = fixture.dataset("IgnoreErrorsDataset", &[], vec![mapped]).unwrap();

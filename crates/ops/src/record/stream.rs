@@ -112,6 +112,23 @@ impl Stream {
         Ok(Some(line))
     }
 
+    /// The next byte, without going past it; `None` at the end.
+    pub(crate) fn peek(&mut self) -> Result<Option<u8>> {
+        if let [first, ..] = self.source.buffer() {
+            return Ok(Some(*first));
+        }
+        match self.source.fill_buf().map(|bytes| bytes.first().copied()) {
+            Ok(first) => Ok(first),
+            other => self.ended(other).map(|()| None),
+        }
+    }
+
+    /// Goes past a byte that was peeked at.
+    pub(crate) fn advance(&mut self) {
+        self.source.consume(1);
+        self.position += 1;
+    }
+
     /// Compressed data that stops in the middle simply ends; other failures are errors.
     fn ended<T>(&self, outcome: io::Result<T>) -> Result<()> {
         let Err(error) = outcome else { return Ok(()) };

@@ -8,7 +8,9 @@ use tensorfleet_framework::{BoxFuture, Resource, StepContext};
 use tensorfleet_tensor::{Code, Result, failed_precondition, internal};
 
 use crate::dataset::dataset::{DatasetRef, Element, Elements, Signature};
+use crate::dataset::prefetch::Prefetched;
 use crate::dataset::scope::Scope;
+use crate::dataset::wire;
 
 /// An iterator: of which elements it is, and the iteration if there is one.
 #[derive(Debug)]
@@ -113,12 +115,18 @@ impl IteratorResource {
 }
 
 impl Iteration {
+    /// Goes on with `elements`, of which `given` were given. As TensorFlow does, it makes the next
+    /// elements while the program is busy with the last one, unless the options forbid it.
     pub(super) fn new(
         dataset: DatasetRef,
         scope: Scope,
-        elements: Box<dyn Elements>,
+        mut elements: Box<dyn Elements>,
         given: u64,
     ) -> Iteration {
+        const AHEAD: usize = 2;
+        if !works_ahead(dataset.kind()) && wire::allows_prefetching(&dataset.options()) {
+            elements = Box::new(Prefetched::new(&scope, elements, AHEAD));
+        }
         Iteration { dataset, scope, progress: AsyncMutex::new(Progress { elements, given }) }
     }
 
@@ -141,6 +149,12 @@ impl Iteration {
         progress.given += u64::from(element.is_some());
         Ok(element)
     }
+}
+
+/// Whether datasets of this kind make elements before they are asked for, or have them already.
+fn works_ahead(kind: &str) -> bool {
+    const KINDS: &[&str] = &["MapAndBatch", "Parallel", "Prefetch", "Range", "Tensor"];
+    KINDS.iter().any(|start| kind.starts_with(start))
 }
 
 /// Finds the iterator whose handle is an input.
