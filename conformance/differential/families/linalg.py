@@ -219,6 +219,49 @@ def svd(op, draw):
             yield Case(op, [_random(draw, dtype, shape)], build=rebuilt)
 
 
+@generates("Eig", tolerance=LOOSE)
+def eig(op, draw):
+    def out(dtype):
+        return tf.complex64 if dtype.size in (4, 8) and dtype != tf.float64 else tf.complex128
+
+    for dtype in draw.types(op, "T"):
+        for n in (0, 1, 2, 3, 4, 5):
+            # The phases of complex vectors of a real matrix depend on the last digits of T.
+            if dtype.is_complex or n < 4:
+                matrix = _random(draw, dtype, (*draw.choice(OUTER), n, n))
+                if not dtype.is_complex:
+                    matrix = np.triu(matrix) + np.eye(n, dtype=matrix.dtype) * np.arange(n, dtype=matrix.dtype)
+                yield Case(op, [matrix], {"Tout": out(dtype)})
+
+    def rebuilt(x, kind):
+        e, v = tf.raw_ops.Eig(input=x, compute_v=True, Tout=kind)
+        values = tf.raw_ops.Eig(input=x, compute_v=False, Tout=kind)[0]
+        # The sums do not depend on the order.
+        return [tf.reduce_sum(e), tf.reduce_sum(values), tf.matmul(v * e[..., None, :], tf.linalg.inv(v))]
+
+    for dtype in draw.types(op, "T"):
+        for n in (4, 7, 12):
+            yield Case(op, [_random(draw, dtype, (n, n))], build=lambda x, kind=out(dtype): rebuilt(x, kind))
+    yield Case(op, [np.full((2, 2), np.nan)], {"Tout": tf.complex128})
+    yield Case(op, [np.eye(2)], {"Tout": tf.complex64})
+    yield from _bad_squares(op, draw, {"Tout": tf.complex64})
+
+
+@generates("MatrixLogarithm", "MatrixSquareRoot", tolerance=LOOSE)
+def matrix_function(op, draw):
+    for dtype, n, outer in _squares(draw, draw.types(op, "T")):
+        matrix = _random(draw, dtype, (*outer, n, n))
+        # Real matrices have a real root if their eigenvalues are positive.
+        yield Case(op, [matrix if dtype.is_complex else _positive(draw, dtype, n, outer)])
+    zeros = np.zeros((2, 2), np.complex64)
+    for matrix in (zeros, zeros * np.nan):
+        yield Case(op, [matrix])
+    for shape in ((), (3,), (2, 3)):
+        yield Case(op, [draw.array(tf.complex64, shape)])
+    if op == "MatrixSquareRoot":
+        yield Case(op, [-_positive(draw, tf.float64, 3)])
+
+
 @generates("Lu", tolerance=ROUNDING)
 def lu(op, draw):
     for dtype, n, outer in _squares(draw, draw.types(op, "T")):
