@@ -17,6 +17,7 @@ mod lookup;
 mod math;
 mod nn;
 mod parsing;
+mod quantized;
 mod random;
 mod record;
 mod shapes;
@@ -46,6 +47,7 @@ const FAMILIES: &[&[&[Op]]] = &[
     math::OPS,
     nn::OPS,
     parsing::OPS,
+    quantized::OPS,
     random::OPS,
     sparse::OPS,
     spectral::OPS,

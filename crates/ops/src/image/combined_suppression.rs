@@ -1,7 +1,7 @@
 //! `CombinedNonMaxSuppression`: suppression in every class of every image, and the best of all.
 
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
-use tensorfleet_tensor::{Result, Shape, Tensor, invalid_argument};
+use tensorfleet_tensor::{Result, Shape, Tensor, invalid_argument, resource_exhausted};
 
 use super::suppression::{Rule, intersection_over_union, suppress};
 
@@ -25,6 +25,9 @@ pub(super) const OPS: &[Op] = &[Op {
     kernels: &[cpu::<Combined>()],
     ..Op::DEFAULT
 }];
+
+/// More are never meant; one number must not fill the memory.
+const MOST_DETECTIONS: usize = 1 << 26;
 
 #[derive(Debug)]
 struct Combined {
@@ -85,6 +88,12 @@ impl Kernel for Combined {
             total
         };
         let (box_values, score_values) = (boxes.values::<f32>()?, scores.values::<f32>()?);
+        if sizes.batch.saturating_mul(room) > MOST_DETECTIONS {
+            return Err(resource_exhausted!(
+                "OOM when allocating tensor with shape[{},{room},4] and type float",
+                sizes.batch
+            ));
+        }
         let shape = Shape::new(&[sizes.batch, room])?;
         let box_shape = Shape::new(&[sizes.batch, room, 4])?;
         let mut corners = Tensor::zeros(boxes.dtype(), box_shape)?;

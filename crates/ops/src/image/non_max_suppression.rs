@@ -2,7 +2,7 @@
 
 use half::f16;
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
-use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
+use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument, resource_exhausted};
 
 use super::pixels::floats;
 use super::suppression::{Rule, intersection_over_union, suppress};
@@ -10,6 +10,9 @@ use super::suppression::{Rule, intersection_over_union, suppress};
 const T: &str = "T: {half, float} = DT_FLOAT";
 const T_THRESHOLD: &str = "T_threshold: {half, float} = DT_FLOAT";
 const PAD: &str = "pad_to_max_output_size: bool = false";
+
+/// More outputs are never meant; one number must not fill the memory.
+const MOST_PADDED: usize = 1 << 26;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -140,6 +143,12 @@ impl Kernel for Suppression {
         };
         let valid = kept.len();
         if self.pads {
+            if rule.limit > MOST_PADDED {
+                return Err(resource_exhausted!(
+                    "OOM when allocating tensor with shape[{}] and type int32",
+                    rule.limit
+                ));
+            }
             kept.resize(rule.limit, (0, 0.0));
         }
         let indices: Vec<i32> = kept.iter().map(|&(index, _)| index as i32).collect();
