@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tensorfleet_graph::{AttrMap, AttrValue, Func, Node, NodeId, Output};
+use tensorfleet_graph::{AttrMap, AttrValue, Func, Graph, Node, NodeId, Output};
 use tensorfleet_tensor::{Result, invalid_argument};
 
 use super::body::Site;
@@ -22,7 +22,10 @@ impl Lowering<'_> {
         let Some(body) = self.body(&func, pending)? else { return Ok(()) };
         check_arguments(node, &func, &node.inputs, body.args.len())?;
         let expansion = self.enter(&func, pending);
-        let (args, entry) = self.gate(node)?;
+        let (args, mut entry) = self.gate(node)?;
+        if entry.is_empty() && pending.within.is_some() && has_sources(&body.graph) {
+            entry.extend(self.anchor(node)?);
+        }
         let site = Site { prefix: &node.name, device: &node.device, args: &args, entry: &entry };
         let inlined = self.inline(&body, &site, expansion)?;
         self.replace_outputs(pending.id, inlined.returns);
@@ -37,6 +40,23 @@ impl Lowering<'_> {
             self.redirects.node(pending.id, done);
         }
         Ok(())
+    }
+
+    /// A node that runs when the call would: in the same round of a loop, on the same side of a
+    /// branch. Nodes of the body that have no inputs wait for it.
+    fn anchor(&mut self, node: &Node) -> Result<Option<NodeId>> {
+        let (Some(&input), Some(value)) = (node.inputs.first(), node.input_types().first()) else {
+            return Ok(None);
+        };
+        let anchor = self.add(NewNode {
+            name: &format!("{}/input_control_node", node.name),
+            op: "Identity",
+            device: Arc::clone(&self.graph.node(input.node).device),
+            attrs: vec![("T", AttrValue::Type(value.dtype))],
+            inputs: vec![input],
+            control_inputs: Vec::new(),
+        })?;
+        Ok(Some(anchor))
     }
 
     /// Makes the arguments wait for what the call waits for.
@@ -69,6 +89,13 @@ impl Lowering<'_> {
         }
         Ok((args, vec![entry]))
     }
+}
+
+/// Whether some nodes of a body would run at once, whether its call does or not.
+fn has_sources(body: &Graph) -> bool {
+    body.nodes().iter().any(|node| {
+        node.inputs.is_empty() && node.control_inputs.is_empty() && &*node.op != "_Arg"
+    })
 }
 
 /// The function that a plain call calls.
