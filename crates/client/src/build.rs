@@ -92,7 +92,16 @@ impl OpBuilder {
         let added = {
             let mut state = self.graph.lock();
             let scope = state.scope();
-            state.builder.add(&scope, self.node)
+            let mut node = self.node;
+            // What uses nothing of its branch must still die with it.
+            if let (true, Some(pivot)) = (node.inputs.is_empty(), state.pivot()) {
+                node.control_inputs.push(pivot);
+            }
+            let added = state.builder.add(&scope, node);
+            if let Ok(node) = added {
+                state.join_branches(node);
+            }
+            added
         };
         match added.context(|| op) {
             Ok(node) => Operation { graph: self.graph, node: Some(node) },

@@ -133,7 +133,9 @@ pub(crate) fn gradients_of(
         let state = &mut *state;
         let scope = state.scope();
         let custom = &state.custom_gradients;
-        let find = |_: &tensorfleet_framework::GraphBuilder, id| custom.get(&id).cloned();
+        let find = |builder: &tensorfleet_framework::GraphBuilder, id| {
+            custom.get(&id).cloned().or_else(|| crate::control::find_gradient(builder, id))
+        };
         let options = GradientOptions {
             initial: initial.iter().map(|output| output.as_ref().and_then(|o| o.at)).collect(),
             custom: Some(&find as &FindGradient<'_>),

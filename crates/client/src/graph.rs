@@ -37,6 +37,15 @@ pub(crate) struct State {
     pub(crate) global_step: Option<Variable>,
     /// Gradient functions of single nodes.
     pub(crate) custom_gradients: FxHashMap<NodeId, Arc<CustomGradient>>,
+    /// The graph around that of a loop's body.
+    pub(crate) parent: Option<Parent>,
+}
+
+/// The graph around another, and what that uses of it.
+pub(crate) struct Parent {
+    pub(crate) graph: Graph,
+    /// Tensors of the parent with the arguments that stand for them inside.
+    pub(crate) captures: Vec<(tensorfleet_graph::Output, tensorfleet_graph::Output)>,
 }
 
 /// Every op of the library. It never changes, so that all graphs share it.
@@ -78,6 +87,7 @@ impl Graph {
             updates: Vec::new(),
             global_step: None,
             custom_gradients: FxHashMap::default(),
+            parent: None,
         };
         Graph { inner: Arc::new(Inner { state: Mutex::new(state) }) }
     }
@@ -112,6 +122,9 @@ impl Graph {
 
     /// Keeps a mistake for [`Graph::check`], unless there was one before.
     pub(crate) fn record(&self, error: Error, location: &'static Location<'static>) {
+        if let Some(parent) = self.parent() {
+            return parent.record(error, location);
+        }
         let mut state = self.lock();
         if state.error.is_none() {
             let location = state.blamed(location);
@@ -140,7 +153,7 @@ impl Graph {
     /// ```
     #[track_caller]
     pub fn op(&self, name: &str) -> OpBuilder {
-        OpBuilder::new(self, NewNode::new(name), Location::caller())
+        OpBuilder::new(&self.innermost(), NewNode::new(name), Location::caller())
     }
 
     /// A constant: a number, a string, an array, a vector, a tensor.
@@ -260,13 +273,43 @@ impl Graph {
         Output::new(self, None)
     }
 
-    /// Turns an operand into an output of this graph.
+    /// The graph around this one, if this is a loop's body.
+    fn parent(&self) -> Option<Graph> {
+        self.lock().parent.as_ref().map(|parent| parent.graph.clone())
+    }
+
+    /// The outermost graph.
+    pub(crate) fn root(&self) -> Graph {
+        self.parent().map_or_else(|| self.clone(), |parent| parent.root())
+    }
+
+    /// The graph that nodes go to now: a loop's body, while that is being built on this thread.
+    pub(crate) fn innermost(&self) -> Graph {
+        let body = self.lock().body();
+        body.map_or_else(|| self.clone(), |body| body.innermost())
+    }
+
+    /// Turns an operand into an output of this graph, inside of its open branches.
     #[track_caller]
     pub(crate) fn operand(&self, operand: &impl Operand, like: Option<DType>) -> Output {
         let output = operand.to_output(self, like);
-        if output.graph.is_same(self) {
-            return output;
+        match self.import(&output) {
+            Ok(at) => Output::new(self, at),
+            Err(error) => self.failed(error),
         }
-        self.failed(invalid_argument!("{} belongs to another graph", output.name()))
+    }
+
+    fn import(&self, output: &Output) -> Result<Option<tensorfleet_graph::Output>> {
+        let Some(at) = output.at else { return Ok(None) };
+        if output.graph.is_same(self) {
+            return self.enter_branches(at).map(Some);
+        }
+        let Some(parent) = self.parent() else {
+            return Err(invalid_argument!("{} belongs to another graph", output.name()));
+        };
+        match parent.import(output)? {
+            Some(outer) => self.enter_branches(self.capture(outer)?).map(Some),
+            None => Ok(None),
+        }
     }
 }

@@ -24,6 +24,7 @@
 #![warn(missing_docs)]
 
 mod build;
+mod control;
 mod convert;
 mod gradient;
 mod graph;
@@ -42,6 +43,7 @@ mod session;
 mod variable;
 
 pub use build::OpBuilder;
+pub use control::Outputs;
 pub use convert::{FromTensor, IntoTensor};
 pub use gradient::{Differentiable, Gradient, gradients};
 pub use graph::Graph;

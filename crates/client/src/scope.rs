@@ -9,11 +9,11 @@ use std::thread;
 use tensorfleet_framework::{BuildScope, DeviceFn, DeviceName, NewNode};
 use tensorfleet_graph::NodeId;
 
+use crate::control::Branch;
 use crate::graph::{Graph, State};
 use crate::output::{Operation, Output};
 
 /// One open scope.
-#[derive(Clone)]
 pub(crate) enum Frame {
     Name(String),
     Device(Arc<DeviceFn>),
@@ -23,21 +23,28 @@ pub(crate) enum Frame {
     Colocate(NodeId),
     /// The line of the program that called the function which builds inside.
     Caller(&'static Location<'static>),
+    /// One side of a branch.
+    Branch(Box<Branch>),
+    /// The graph of a loop's body or condition, to which nodes go.
+    Body(Graph),
 }
 
 /// Closes a scope, whichever way the closure ends.
-struct Open<'a>(&'a Graph);
+struct Open(Graph);
 
-impl Drop for Open<'_> {
+impl Drop for Open {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
-        let thread = thread::current().id();
-        if let Some(frames) = state.frames.get_mut(&thread) {
-            frames.pop();
-            if frames.is_empty() {
+        let closed = {
+            let mut state = self.0.lock();
+            let thread = thread::current().id();
+            let closed = state.frames.get_mut(&thread).and_then(Vec::pop);
+            if state.frames.get(&thread).is_some_and(Vec::is_empty) {
                 state.frames.remove(&thread);
             }
-        }
+            closed
+        };
+        // What it held may be a graph, which must not be dropped under this one's lock.
+        drop(closed);
     }
 }
 
@@ -45,17 +52,49 @@ impl State {
     /// The scope of nodes that this thread makes now.
     pub(crate) fn scope(&self) -> BuildScope {
         let mut scope = BuildScope::default();
-        for frame in self.frames.get(&thread::current().id()).into_iter().flatten() {
+        for frame in self.open() {
             match frame {
                 Frame::Name(name) => scope.name = name.clone(),
                 Frame::Device(choose) => scope.devices.push(Arc::clone(choose)),
                 Frame::Controls(nodes) => scope.control_inputs.extend(nodes),
                 Frame::NoControls => scope.control_inputs.clear(),
                 Frame::Colocate(node) => scope.colocate_with = vec![*node],
-                Frame::Caller(_) => {}
+                Frame::Caller(_) | Frame::Branch(_) | Frame::Body(_) => {}
             }
         }
         scope
+    }
+
+    /// The open frames of this thread.
+    fn open(&self) -> impl Iterator<Item = &Frame> {
+        self.frames.get(&thread::current().id()).into_iter().flatten()
+    }
+
+    /// The graph of the loop's body that is being built on this thread.
+    pub(crate) fn body(&self) -> Option<Graph> {
+        self.open().find_map(|frame| match frame {
+            Frame::Body(graph) => Some(graph.clone()),
+            _ => None,
+        })
+    }
+
+    /// The node that runs when the innermost open branch does.
+    pub(crate) fn pivot(&self) -> Option<NodeId> {
+        let mut pivots = self.open().filter_map(|frame| match frame {
+            Frame::Branch(branch) => Some(branch.pivot),
+            _ => None,
+        });
+        let first = pivots.next();
+        pivots.last().or(first)
+    }
+
+    /// Counts a new node among those of the open branches.
+    pub(crate) fn join_branches(&mut self, node: NodeId) {
+        for frame in self.frames.get_mut(&thread::current().id()).into_iter().flatten() {
+            if let Frame::Branch(branch) = frame {
+                branch.members.insert(node);
+            }
+        }
     }
 
     /// The line of the program to be blamed for a mistake at `location`, which may be inside of a
@@ -64,19 +103,19 @@ impl State {
         &self,
         location: &'static Location<'static>,
     ) -> &'static Location<'static> {
-        let frames = self.frames.get(&thread::current().id()).into_iter().flatten();
-        let callers = frames.filter_map(|frame| match frame {
+        let caller = self.open().find_map(|frame| match frame {
             Frame::Caller(caller) => Some(*caller),
             _ => None,
         });
-        callers.into_iter().next().unwrap_or(location)
+        caller.unwrap_or(location)
     }
 }
 
 impl Graph {
     pub(crate) fn within<R>(&self, frame: Frame, build: impl FnOnce() -> R) -> R {
-        self.lock().frames.entry(thread::current().id()).or_default().push(frame);
-        let _open = Open(self);
+        let graph = self.innermost();
+        graph.lock().frames.entry(thread::current().id()).or_default().push(frame);
+        let _open = Open(graph);
         build()
     }
 
@@ -104,7 +143,8 @@ impl Graph {
     /// ```
     pub fn name_scope<R>(&self, name: &str, build: impl FnOnce() -> R) -> R {
         let full = {
-            let mut state = self.lock();
+            let graph = self.innermost();
+            let mut state = graph.lock();
             let outer = state.scope().name;
             let wanted = if outer.is_empty() { name.to_owned() } else { format!("{outer}/{name}") };
             state.builder.unique_name(&wanted)

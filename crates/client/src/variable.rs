@@ -62,6 +62,12 @@ impl Graph {
     #[track_caller]
     fn make_variable(&self, name: &str, initial: impl Operand, trainable: bool) -> Variable {
         let location = Location::caller();
+        if !self.innermost().is_same(self) {
+            self.record(
+                invalid_argument!("the variable {name} must be made outside of loops"),
+                location,
+            );
+        }
         let variable = self.no_control_dependencies(|| {
             let initial = self.operand(&initial, None);
             let (dtype, shape) = (initial.dtype(), initial.shape());

@@ -1,0 +1,80 @@
+//! Branches, loops and functions.
+
+mod cond;
+mod function;
+mod gradient;
+mod while_loop;
+
+pub(crate) use self::cond::Branch;
+pub(crate) use self::gradient::find as find_gradient;
+
+use crate::output::Output;
+
+/// Tensors that go into and come out of branches and loops: one, several in a tuple, or any number.
+pub trait Outputs: Sized {
+    /// The tensors one after the other.
+    fn into_outputs(self) -> Vec<Output>;
+
+    /// The tensors put together again; there are as many as there were.
+    fn from_outputs(outputs: Vec<Output>) -> Self;
+}
+
+impl Outputs for Output {
+    fn into_outputs(self) -> Vec<Output> {
+        vec![self]
+    }
+
+    fn from_outputs(outputs: Vec<Output>) -> Output {
+        outputs.into_iter().next().expect("one tensor went in")
+    }
+}
+
+impl Outputs for Vec<Output> {
+    fn into_outputs(self) -> Vec<Output> {
+        self
+    }
+
+    fn from_outputs(outputs: Vec<Output>) -> Vec<Output> {
+        outputs
+    }
+}
+
+impl<const N: usize> Outputs for [Output; N] {
+    fn into_outputs(self) -> Vec<Output> {
+        self.into()
+    }
+
+    fn from_outputs(outputs: Vec<Output>) -> [Output; N] {
+        outputs.try_into().expect("as many tensors as went in")
+    }
+}
+
+macro_rules! tuples {
+    ($($($name:ident)+;)+) => {$(
+        impl Outputs for ($(tuples!(@output $name),)+) {
+            fn into_outputs(self) -> Vec<Output> {
+                #[allow(non_snake_case, reason = "the parts are named by position")]
+                let ($($name,)+) = self;
+                vec![$($name,)+]
+            }
+
+            fn from_outputs(outputs: Vec<Output>) -> Self {
+                let mut outputs = outputs.into_iter();
+                ($({
+                    let $name = outputs.next().expect("as many tensors as went in");
+                    $name
+                },)+)
+            }
+        }
+    )+};
+    (@output $name:ident) => { Output };
+}
+
+tuples! {
+    a;
+    a b;
+    a b c;
+    a b c d;
+    a b c d e;
+    a b c d e f;
+}
