@@ -137,8 +137,9 @@ impl Graph {
             body_returns.push((output.dtype(), Return::Arg(start.len() + index)));
         }
         let condition_returns = vec![tensor(&condition.results[0])?];
-        let condition = self.add_function("while_cond", condition, &args_of, &condition_returns)?;
-        let body = self.add_function("while_body", body, &args_of, &body_returns)?;
+        let condition =
+            self.add_function("while_cond", condition, &args_of(condition), &condition_returns)?;
+        let body = self.add_function("while_body", body, &args_of(body), &body_returns)?;
         let shapes: Vec<PartialShape> =
             start.iter().chain(&captured).map(|output| output.shape()).collect();
         let op = if condition.1 || body.1 { "While" } else { "StatelessWhile" };
@@ -166,15 +167,14 @@ impl Graph {
         &self,
         name: &str,
         part: &Part,
-        args: &dyn Fn(&Part) -> Vec<(DType, Option<NodeId>)>,
+        args: &[(DType, Option<NodeId>)],
         returns: &[(DType, Return)],
     ) -> Result<(Func, bool)> {
         let name = self.root().lock().builder.unique_name(name);
         let mut library = FunctionLibrary::default();
-        let args = args(part);
         let is_stateful = {
             let state = part.graph.lock();
-            let function = define(&name, state.builder.graph(), &args, returns)?;
+            let function = define(&name, state.builder.graph(), args, returns)?;
             library.merge(state.builder.graph().library());
             let is_stateful = function.signature.is_stateful;
             library.insert(Arc::new(function));
