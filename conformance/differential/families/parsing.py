@@ -438,3 +438,21 @@ def single_sequences(op, draw):
         yield sequence_case(op, text(SEQUENCE), names=["name"], **wanted)
     yield sequence_case(op, text(b"garbage"), sparse=[("s", FLOAT)])
     yield sequence_case(op, texts(SEQUENCE), sparse=[("s", FLOAT)])
+
+
+@generates("DecodeJSONExample")
+def json_examples(op, draw):
+    def lists(name, values):
+        return '{"features":{"feature":{"a":{"%s":{"value":%s}}}}}' % (name, values)
+
+    for one in [
+        "{}", '{"features":{}}', '{"features":null}', '{"features":{"feature":{"c":{}}}}',
+        lists("floatList", '[1,2.5,"NaN","-Infinity","7",-3e2]'), lists("int64List", '["3",4,1e3,-5]'),
+        lists("bytesList", '["eHk=","-_8","+/8=",""]'), lists("float_list", "[1]"), lists("int64List", "[]"),
+        lists("floatList", '["x"]'), lists("int64List", "[1.5]"), lists("int64List", "[99999999999999999999]"),
+        lists("bytesList", '["!"]'), lists("bytesList", "[1]"), lists("other", "[1]"), lists("floatList", "1"),
+        "[]", '{"x":1}', "{bad", "", '{"features":{"feature":{"a":{"floatList":{"value":[1]}}}}} ',
+        ' { "features" : { "feature" : { "k\\u00e9" : { "int64List" : { "value" : [ 1 , 2 ] } } } } } ',
+    ]:
+        yield Case(op, [texts(one)])
+    yield Case(op, [texts("{}", "{}").reshape(2, 1)])

@@ -265,6 +265,13 @@ def unicode_transcode(op, draw):
         yield Case(op, [UNICODE], {"input_encoding": encoding, "output_encoding": "UTF-8", "replacement_char": 32})
 
 
+@generates("UnicodeScript")
+def unicode_script(op, draw):
+    yield Case(op, [np.int32([97, 0x3B1, 0x1F600, -1, 0x110000, 0xD800, 0x4E00, 0, 0x10FFFF, 0x378])])
+    yield Case(op, [draw.integers((8, 8), 0, 0x10FFFF)])
+    yield Case(op, [draw.integers((8, 8), 0, 0x3000)])
+
+
 @generates("RegexFullMatch", "StaticRegexFullMatch")
 def full_match(op, draw):
     for pattern in ["a.*", "a|ab", "", "[0-9]+", "(", "a$", "\\d\\w", "(?i)ABC.*", "a{2}"]:

@@ -109,6 +109,21 @@ pub(super) const OPS: &[Op] = &[
         ..Op::DEFAULT
     },
     Op {
+        name: "MutableHashTableOfTensors",
+        outputs: &["table_handle: Ref(string)"],
+        attrs: &[
+            "container: string = ''",
+            "shared_name: string = ''",
+            "use_node_name_sharing: bool = false",
+            "key_dtype: type",
+            "value_dtype: type",
+            "value_shape: shape = []",
+        ],
+        stateful: true,
+        kernels: &[cpu::<Make>()],
+        ..Op::DEFAULT
+    },
+    Op {
         name: "MutableHashTableOfTensorsV2",
         outputs: &["table_handle: resource"],
         attrs: &[

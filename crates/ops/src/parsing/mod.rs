@@ -7,6 +7,8 @@ mod example;
 mod example_ops;
 mod feature;
 pub(crate) mod fields;
+mod json;
+mod json_example;
 mod raw;
 mod sequence;
 mod sequence_ops;
@@ -15,5 +17,12 @@ pub(crate) mod wire;
 
 use tensorfleet_framework::Op;
 
-pub(super) const OPS: &[&[Op]] =
-    &[compressed::OPS, csv::OPS, example_ops::OPS, raw::OPS, sequence_ops::OPS, tensor::OPS];
+pub(super) const OPS: &[&[Op]] = &[
+    compressed::OPS,
+    csv::OPS,
+    example_ops::OPS,
+    json_example::OPS,
+    raw::OPS,
+    sequence_ops::OPS,
+    tensor::OPS,
+];

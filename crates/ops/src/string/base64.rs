@@ -73,7 +73,7 @@ impl Kernel for DecodeBase64 {
 }
 
 /// Padding may be there or not, but only where it belongs.
-fn decode(text: &[u8]) -> Result<Vec<u8>> {
+pub(crate) fn decode(text: &[u8]) -> Result<Vec<u8>> {
     let text = match text {
         [rest @ .., b'=', b'='] | [rest @ .., b'='] if text.len().is_multiple_of(4) => rest,
         _ => text,

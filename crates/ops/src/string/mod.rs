@@ -1,7 +1,7 @@
 //! Strings.
 
 mod as_string;
-mod base64;
+pub(crate) mod base64;
 mod case;
 pub(crate) mod farm_hash;
 mod fingerprint;
@@ -13,6 +13,8 @@ pub(crate) mod number;
 mod printf;
 mod reduce_join;
 mod regex;
+mod script;
+mod script_table;
 mod segment_join;
 mod split;
 mod substr;
@@ -35,6 +37,7 @@ pub(super) const OPS: &[&[Op]] = &[
     ngrams::OPS,
     reduce_join::OPS,
     regex::OPS,
+    script::OPS,
     segment_join::OPS,
     split::OPS,
     substr::OPS,

@@ -1,0 +1,178 @@
+"""Parsing in whole programs: records through readers, queues and parsers into batches."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+import tensorflow.compat.v1 as v1
+
+
+def example(**features):
+    return tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString()
+
+
+def floats(*values):
+    return tf.train.Feature(float_list=tf.train.FloatList(value=values))
+
+
+def integers(*values):
+    return tf.train.Feature(int64_list=tf.train.Int64List(value=values))
+
+
+def strings(*values):
+    return tf.train.Feature(bytes_list=tf.train.BytesList(value=values))
+
+
+FEATURES = {
+    "label": tf.io.FixedLenFeature([], tf.int64),
+    "pixels": tf.io.FixedLenFeature([2, 2], tf.float32),
+    "words": tf.io.VarLenFeature(tf.string),
+    "weight": tf.io.FixedLenFeature([1], tf.float32, default_value=[0.5]),
+}
+
+
+def record(number):
+    return example(
+        label=integers(number),
+        pixels=floats(*(number + i for i in range(4))),
+        words=strings(*(b"w%d" % i for i in range(number % 3))),
+    )
+
+
+def test_examples_through_queue_runners(target, tmp_path):
+    """The usual input of TensorFlow 1: records, parsed one by one and shuffled into batches."""
+    names = []
+    for file in range(2):
+        names.append(str(tmp_path / f"{file}.tfrecord"))
+        with tf.io.TFRecordWriter(names[-1]) as writer:
+            for row in range(10):
+                writer.write(record(file * 10 + row))
+    with tf.Graph().as_default() as graph:
+        files = v1.train.string_input_producer(names, num_epochs=1, shuffle=False)
+        _, serialized = v1.TFRecordReader().read(files)
+        parsed = v1.parse_single_example(serialized, FEATURES)
+        dense = [parsed["label"], parsed["pixels"], parsed["weight"]]
+        batch = v1.train.shuffle_batch(
+            dense, batch_size=5, capacity=20, min_after_dequeue=5, num_threads=2, seed=1
+        )
+        with v1.Session(target, graph=graph) as session:
+            session.run(v1.local_variables_initializer())
+            coordinator = tf.train.Coordinator()
+            threads = v1.train.start_queue_runners(session, coordinator)
+            seen = []
+            with pytest.raises(tf.errors.OutOfRangeError):
+                while True:
+                    labels, pixels, weights = session.run(batch)
+                    expected = labels[:, None, None] + np.float32([[0, 1], [2, 3]])
+                    assert np.array_equal(pixels, expected)
+                    assert np.array_equal(weights, np.full([5, 1], 0.5, np.float32))
+                    seen.extend(labels.tolist())
+            coordinator.request_stop()
+            coordinator.join(threads, stop_grace_period_secs=30, ignore_live_threads=True)
+    assert sorted(seen) == list(range(20))
+
+
+def test_a_batch_of_examples(target):
+    serialized = [record(number) for number in range(5)]
+    parsed = v1.parse_example(serialized, FEATURES)
+    with v1.Session(target) as session:
+        values = session.run(parsed)
+    assert values["label"].tolist() == list(range(5))
+    assert values["pixels"].shape == (5, 2, 2)
+    assert values["words"].dense_shape.tolist() == [5, 2]
+    assert values["words"].values.tolist() == [b"w0", b"w0", b"w1", b"w0"]
+    assert values["words"].indices.tolist() == [[1, 0], [2, 0], [2, 1], [4, 0]]
+
+
+def test_sparse_examples_are_batched_by_queues(target):
+    """Sparse tensors go through a queue as handles and come out as a batch."""
+    with tf.Graph().as_default() as graph:
+        numbers = v1.train.range_input_producer(12, num_epochs=1, shuffle=False).dequeue()
+        table = tf.constant([record(number) for number in range(12)])
+        parsed = v1.parse_single_example(tf.gather(table, numbers), FEATURES)
+        words, label = v1.train.batch([parsed["words"], parsed["label"]], batch_size=4)
+        with v1.Session(target, graph=graph) as session:
+            session.run(v1.local_variables_initializer())
+            coordinator = tf.train.Coordinator()
+            threads = v1.train.start_queue_runners(session, coordinator)
+            for start in (0, 4, 8):
+                found, labels = session.run([words, label])
+                assert labels.tolist() == list(range(start, start + 4))
+                counts = np.bincount(found.indices[:, 0], minlength=4)
+                assert counts.tolist() == [number % 3 for number in labels]
+            coordinator.request_stop()
+            coordinator.join(threads, stop_grace_period_secs=30, ignore_live_threads=True)
+
+
+def test_sequences(target):
+    steps = [floats(1, 2), floats(3, 4), floats(5, 6)]
+    one = tf.train.SequenceExample(
+        context=tf.train.Features(feature={"length": integers(3)}),
+        feature_lists=tf.train.FeatureLists(
+            feature_list={"steps": tf.train.FeatureList(feature=steps)}
+        ),
+    ).SerializeToString()
+    context, lists = v1.parse_single_sequence_example(
+        one,
+        {"length": tf.io.FixedLenFeature([], tf.int64)},
+        {"steps": tf.io.FixedLenSequenceFeature([2], tf.float32)},
+    )
+    with v1.Session(target) as session:
+        length, values = session.run([context["length"], lists["steps"]])
+    assert length == 3
+    assert values.tolist() == [[1, 2], [3, 4], [5, 6]]
+
+
+@pytest.mark.parametrize(
+    "features, words",
+    [
+        ({"missing": tf.io.FixedLenFeature([], tf.int64)}, r"Feature: missing \(data type: int64\) is required but could not be found"),
+        ({"label": tf.io.FixedLenFeature([], tf.float32)}, "Data types don't match"),
+        ({"pixels": tf.io.FixedLenFeature([3], tf.float32)}, "Number of float values != expected"),
+        ({"label": tf.io.VarLenFeature(tf.string)}, "Data types don't match. Expected type: string"),
+    ],
+    ids=["missing", "type", "count", "sparse type"],
+)
+def test_examples_that_do_not_fit(target, features, words):
+    parsed = v1.parse_example([record(1)], features)
+    with v1.Session(target) as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+            session.run(parsed)
+
+
+def test_what_is_no_example(target):
+    parsed = v1.parse_example([b"garbage"], FEATURES)
+    with v1.Session(target) as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Could not parse example input"):
+            session.run(parsed)
+
+
+def test_large_batches_are_parsed_like_small_ones(target):
+    """Enough bytes for several threads: order and defaults must not change."""
+    count = 2000
+    rows = [
+        example(id=integers(row), vector=floats(*([float(row)] * 64)), tags=integers(*range(row % 4)))
+        for row in range(count)
+    ]
+    parsed = v1.parse_example(
+        rows,
+        {
+            "id": tf.io.FixedLenFeature([], tf.int64),
+            "vector": tf.io.FixedLenFeature([64], tf.float32),
+            "tags": tf.io.VarLenFeature(tf.int64),
+            "padded": tf.io.FixedLenSequenceFeature([], tf.float32, allow_missing=True),
+        },
+    )
+    with v1.Session(target) as session:
+        values = session.run(parsed)
+    assert np.array_equal(values["id"], np.arange(count))
+    assert np.array_equal(values["vector"], np.repeat(np.arange(count, dtype=np.float32), 64).reshape(-1, 64))
+    assert values["tags"].values.tolist() == [tag for row in range(count) for tag in range(row % 4)]
+    assert values["padded"].shape == (count, 0)
+
+
+def test_tensors_survive_serialisation(target):
+    for value in [np.float32([[1, 2], [3, 4]]), np.int64(7), np.array([b"a", b"bc"], object)]:
+        tensor = tf.constant(value)
+        there = tf.io.parse_tensor(tf.io.serialize_tensor(tensor), tensor.dtype)
+        with v1.Session(target) as session:
+            assert np.array_equal(session.run(there), value)
