@@ -4,7 +4,8 @@ mod access;
 mod assemble;
 mod make;
 pub(crate) mod tensor_list;
+mod tensor_map;
 
 use tensorfleet_framework::Op;
 
-pub(super) const OPS: &[&[Op]] = &[access::OPS, assemble::OPS, make::OPS];
+pub(super) const OPS: &[&[Op]] = &[access::OPS, assemble::OPS, make::OPS, tensor_map::OPS];

@@ -31,6 +31,19 @@ impl VariantValue for TensorList {
         TYPE_NAME
     }
 
+    fn zeros_like(&self) -> Result<Variant> {
+        let zeros = self.elements.iter().map(|element| match element {
+            Some(tensor) if tensor.dtype() == DType::Variant => {
+                let zeros = tensor.variants()?.iter().map(|variant| variant.zeros_like());
+                let zeros = zeros.collect::<Result<Vec<_>>>()?;
+                Tensor::from_variants(tensor.shape().clone(), zeros).map(Some)
+            }
+            Some(tensor) => Tensor::zeros(tensor.dtype(), tensor.shape().clone()).map(Some),
+            None => Ok(None),
+        });
+        Ok(Arc::new(TensorList { elements: zeros.collect::<Result<_>>()?, ..self.clone() }))
+    }
+
     /// The metadata is a row of variable-length integers, the shape a protocol buffer behind them.
     fn encode(&self) -> Result<EncodedVariant> {
         let absent: Vec<usize> =
@@ -106,6 +119,38 @@ impl TensorList {
             Some(Some(tensor)) => Ok(tensor.clone()),
             _ => Tensor::zeros(self.dtype, shape.clone()),
         }
+    }
+
+    /// The sums of the elements of two lists; what has no value counts as zeros.
+    pub(crate) fn plus(
+        &self,
+        other: &TensorList,
+        add: &mut dyn FnMut(Tensor, Tensor) -> Result<Tensor>,
+    ) -> Result<TensorList> {
+        if self.dtype != other.dtype {
+            return Err(invalid_argument!(
+                "Trying to add two lists of tensors of different dtypes. One is {} and the other \
+                 is {}",
+                self.dtype,
+                other.dtype
+            ));
+        }
+        if self.elements.len() != other.elements.len() {
+            return Err(invalid_argument!(
+                "Trying to add two lists of tensors with different lengths. One is {} and the \
+                 other is {}",
+                self.elements.len(),
+                other.elements.len()
+            ));
+        }
+        let element_shape = merge(&self.element_shape, &other.element_shape)?;
+        let pairs = self.elements.iter().zip(&other.elements);
+        let elements = pairs.map(|pair| match pair {
+            (Some(a), Some(b)) => add(a.clone(), b.clone()).map(Some),
+            (a, b) => Ok(a.as_ref().or(b.as_ref()).cloned()),
+        });
+        let elements = elements.collect::<Result<_>>()?;
+        Ok(TensorList { element_shape, elements, ..self.clone() })
     }
 
     /// Puts the list into a tensor.

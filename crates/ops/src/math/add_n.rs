@@ -1,14 +1,17 @@
 //! `AddN`: the sum of tensors of one shape.
 
+use std::sync::Arc;
+
 use half::{bf16, f16};
 use num_complex::Complex;
 use tensorfleet_framework::{
     Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, cpu,
 };
 use tensorfleet_kernels::{Parallel, Real};
-use tensorfleet_tensor::{Element, Result, Tensor, dispatch, internal, invalid_argument};
+use tensorfleet_tensor::{DType, Element, Result, Tensor, dispatch, internal, invalid_argument};
 
 use super::dtypes::{NUMBERS, T_NUMBER};
+use crate::list::tensor_list::from_variant;
 
 /// Elements summed at a time, in the nearest cache.
 const BLOCK: usize = 512;
@@ -39,7 +42,7 @@ pub(super) const OPS: &[Op] = &[
         ],
         commutative: true,
         aggregate: true,
-        kernels: &[cpu::<AddN>().types("T", NUMBERS)],
+        kernels: &[cpu::<AddN>().types("T", NUMBERS), cpu::<AddN>().types("T", &[DType::Variant])],
         shape: Some(crate::shapes::all_equal),
         gradient: Some(gradient),
         ..Op::DEFAULT
@@ -79,6 +82,9 @@ fn add_n(par: Parallel, mut inputs: Vec<Tensor>) -> Result<Tensor> {
     if inputs.len() == 1 {
         return Ok(inputs.remove(0));
     }
+    if inputs[0].dtype() == DType::Variant {
+        return add_variants(par, &inputs);
+    }
     dispatch!(
         inputs[0].dtype(),
         [
@@ -87,6 +93,27 @@ fn add_n(par: Parallel, mut inputs: Vec<Tensor>) -> Result<Tensor> {
         T => sum::<T>(par, inputs),
         else => Err(internal!("AddN was given {} tensors", inputs[0].dtype()))
     )
+}
+
+/// Adds variants of which each is a list: what gradients of loops are.
+fn add_variants(par: Parallel, inputs: &[Tensor]) -> Result<Tensor> {
+    let mut sums = inputs[0].variants()?.to_vec();
+    for input in &inputs[1..] {
+        for (sum, other) in sums.iter_mut().zip(input.variants()?) {
+            let total = match (from_variant(sum), from_variant(other)) {
+                (Ok(a), Ok(b)) => a.plus(&b, &mut |a, b| add_n(par, vec![a, b]))?,
+                _ => {
+                    return Err(internal!(
+                        "No binary variant binary_op function found for binary variant op enum: 1 \
+                         Variant type_name: {}",
+                        sum.type_name()
+                    ));
+                }
+            };
+            *sum = Arc::new(total);
+        }
+    }
+    Tensor::from_variants(inputs[0].shape().clone(), sums)
 }
 
 fn sum<T: Summand>(par: Parallel, mut inputs: Vec<Tensor>) -> Result<Tensor> {

@@ -1,6 +1,8 @@
 //! Random numbers: those of TensorFlow's CPU kernels, from the same seeds.
 
 mod distribution;
+mod generator;
+mod parameters;
 mod shuffle;
 mod stateful;
 mod stateless;
@@ -8,7 +10,8 @@ mod stateless;
 use tensorfleet_framework::Op;
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
 
-pub(super) const OPS: &[&[Op]] = &[shuffle::OPS, stateful::OPS, stateless::OPS];
+pub(super) const OPS: &[&[Op]] =
+    &[generator::OPS, parameters::OPS, shuffle::OPS, stateful::OPS, stateless::OPS];
 
 /// Types of the continuous distributions.
 const FLOATS: &[DType] = &[DType::Half, DType::BFloat16, DType::Float, DType::Double];

@@ -5,16 +5,52 @@ use tensorfleet_kernels::random::{GuardedPhilox, shuffle, shuffle_words};
 use tensorfleet_tensor::{DType, Result, Tensor, unimplemented_error};
 
 use super::stateful::generator;
+use super::stateless::generator_of_key;
 
-pub(super) const OPS: &[Op] = &[Op {
-    name: "RandomShuffle",
-    inputs: &["value: T"],
-    outputs: &["output: T"],
-    attrs: &["seed: int = 0", "seed2: int = 0", "T: type"],
-    stateful: true,
-    kernels: &[cpu::<RandomShuffle>()],
-    ..Op::DEFAULT
-}];
+pub(super) const OPS: &[Op] = &[
+    Op {
+        name: "RandomShuffle",
+        inputs: &["value: T"],
+        outputs: &["output: T"],
+        attrs: &["seed: int = 0", "seed2: int = 0", "T: type"],
+        stateful: true,
+        kernels: &[cpu::<RandomShuffle>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "StatelessShuffle",
+        inputs: &["value: T", "key: uint64", "counter: uint64", "alg: int32"],
+        outputs: &["output: T"],
+        attrs: &["T: type"],
+        kernels: &[cpu::<StatelessShuffle>()],
+        ..Op::DEFAULT
+    },
+];
+
+/// The same with a generator that is an input.
+#[derive(Debug)]
+struct StatelessShuffle;
+
+impl Kernel for StatelessShuffle {
+    fn new(_: &Attrs<'_>) -> Result<StatelessShuffle> {
+        Ok(StatelessShuffle)
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let philox = generator_of_key(ctx.input(1)?, ctx.input(2)?, ctx.input(3)?)?;
+        let input = ctx.take_input(0)?;
+        let output = match input.dims().first() {
+            Some(&rows) if rows > 1 && input.num_elements() > 1 => {
+                let mut order: Vec<usize> = (0..rows).collect();
+                shuffle(philox, &mut order);
+                reorder(&input, &order)?
+            }
+            _ => input,
+        };
+        ctx.set_output(0, output);
+        Ok(())
+    }
+}
 
 #[derive(Debug)]
 struct RandomShuffle(GuardedPhilox);

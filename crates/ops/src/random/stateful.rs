@@ -3,7 +3,7 @@
 use half::{bf16, f16};
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu, no_gradient};
 use tensorfleet_kernels::Parallel;
-use tensorfleet_kernels::random::{GuardedPhilox, gamma, multinomial, multinomial_blocks, poisson};
+use tensorfleet_kernels::random::{GuardedPhilox, gamma, multinomial, multinomial_blocks};
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, dispatch, invalid_argument};
 
 use super::distribution::{self, Continuous};
@@ -240,22 +240,8 @@ impl Kernel for RandomPoisson {
         let rate = ctx.input(1)?;
         let shape = sample_shape(&shape_of(ctx.input(0)?)?, rate)?;
         let philox = self.generator.reserve_outputs(shape.num_elements() as u64);
-        let parallel = Parallel::new(ctx.parallelism());
-        let unsupported = || invalid_argument!("no Poisson values of type {}", self.dtype);
-        let output = dispatch!(
-            rate.dtype(),
-            [f32, f64, f16, i32, i64],
-            R => {
-                let rates = rate.values::<R>()?;
-                dispatch!(
-                    self.dtype,
-                    [f32, f64, f16, i32, i64],
-                    T => Tensor::build(shape, |out: &mut [T]| poisson(parallel, philox, rates, out)),
-                    else => Err(unsupported())
-                )
-            },
-            else => Err(unsupported())
-        )?;
+        let output =
+            super::parameters::poisson_values(rate, shape, philox, self.dtype, ctx.parallelism())?;
         ctx.set_output(0, output);
         Ok(())
     }

@@ -140,7 +140,7 @@ const PHILOX: i32 = 1;
 /// The number that leaves the choice to the device; on a CPU it is Philox.
 const AUTO_SELECT: i32 = 3;
 
-fn generator_of_seed(seed: &Tensor) -> Result<Philox> {
+pub(super) fn generator_of_seed(seed: &Tensor) -> Result<Philox> {
     if seed.dims() != [2] {
         return Err(invalid_argument!("seed must have shape [2], not {}", seed.shape()));
     }

@@ -1,0 +1,115 @@
+"""Random numbers: the same as TensorFlow's from the same state."""
+
+import numpy as np
+import tensorflow as tf
+
+from conformance.differential.cases import Case, OnlyShapes, Tolerance, generates
+
+LAST_BIT = Tolerance(ulps=8, atol=1e-6, reason="the last bit of logarithms and square roots")
+
+
+def state(draw):
+    """Draws the state of a generator: counter and key."""
+    return draw.array(tf.int64, [3], 0, 1 << 62)
+
+
+def shapes(draw):
+    return [np.int32([5]), np.int64([2, 3]), np.int32([]), np.int64([0, 2])]
+
+
+@generates("StatefulStandardNormalV2", "StatefulTruncatedNormal", "StatefulUniform", tolerance=LAST_BIT)
+def stateful(op, draw):
+    for dtype in draw.types(op, "dtype"):
+        for shape in shapes(draw):
+            yield Case(op, [state(draw), np.int64(1), shape], {"dtype": dtype})
+    for algorithm in (np.int64(7), np.int64([1])):
+        yield Case(op, [state(draw), algorithm, np.int32([2])])
+    yield Case(op, [state(draw)[:2], np.int64(1), np.int32([2])])
+    yield Case(op, [state(draw), np.int64(1), np.int32([-1])])
+
+
+@generates("StatefulUniformInt")
+def stateful_integers(op, draw):
+    for dtype in (tf.int32, tf.int64):
+        kind = dtype.as_numpy_dtype
+        for shape in shapes(draw):
+            yield Case(op, [state(draw), np.int64(1), shape, kind(-5), kind(draw.integer(1, 99))])
+    yield Case(op, [state(draw), np.int64(1), np.int32([2]), np.int32(5), np.int32(5)])
+    yield Case(op, [state(draw), np.int64(1), np.int32([2]), np.int32([1]), np.int32(5)])
+
+
+@generates("StatefulUniformFullInt")
+def stateful_full(op, draw):
+    for dtype in draw.types(op, "dtype"):
+        for shape in shapes(draw):
+            yield Case(op, [state(draw), np.int64(1), shape], {"dtype": dtype})
+
+
+@generates("RngReadAndSkip", "RngSkip")
+def skip(op, draw):
+    for delta in (0, 1, 1000, 1 << 50):
+        if op == "RngSkip":
+            yield Case(op, [state(draw), np.int64(1), np.int64(delta)])
+        else:
+            yield Case(op, [state(draw), np.int32(1), np.uint64(delta)])
+    kinds = (np.int64, np.int64) if op == "RngSkip" else (np.int32, np.uint64)
+    yield Case(op, [state(draw), kinds[0](5), kinds[1](1)])
+    yield Case(op, [state(draw)[:2], kinds[0](1), kinds[1](1)])
+
+
+@generates("StatefulRandomBinomial", tolerance=OnlyShapes("TensorFlow sometimes writes to the fed state itself"))
+def stateful_binomial(op, draw):
+    return binomial(op, draw)
+
+
+@generates("StatelessRandomBinomial")
+def binomial(op, draw):
+    for dtype in draw.types(op, "dtype"):
+        for kind in (tf.float32, tf.float64):
+            counts, probs = draw.array(kind, [2], 1, 30).round(), draw.array(kind, [2], 0.1, 0.9)
+            first = [np.int32([3, 2]), np.int64([draw.integer(0, 99), 3])]
+            if op == "StatefulRandomBinomial":
+                first = [state(draw), np.int64(1), np.int32([3, 2])]
+            yield Case(op, [*first, counts, probs], {"dtype": dtype})
+    yield Case(op, [*first[:-1], first[-1], counts[:1], probs] if op == "StatefulRandomBinomial" else [np.int32([3]), first[1], counts, probs])
+
+
+@generates("StatelessRandomGammaV2", "StatelessRandomGammaV3", tolerance=LAST_BIT)
+def gamma(op, draw):
+    for dtype in (tf.float32, tf.float64, tf.half):
+        alpha = draw.array(dtype, [3], 0.2, 5)
+        if op == "StatelessRandomGammaV2":
+            yield Case(op, [np.int32([2, 3]), np.int64([draw.integer(0, 99), 5]), alpha])
+        else:
+            key, counter = np.uint64([draw.integer(0, 99)]), np.uint64([draw.integer(0, 9), 7])
+            yield Case(op, [np.int32([2, 3]), key, counter, np.int32(1), alpha])
+    yield Case(op, [np.int32([2, 4]), np.int64([1, 5]), alpha] if op == "StatelessRandomGammaV2" else [np.int32([2, 4]), key, counter, np.int32(1), alpha])
+
+
+@generates("StatelessRandomPoisson")
+def poisson(op, draw):
+    for dtype in draw.types(op, "dtype"):
+        for rates in (tf.float32, tf.float64, tf.int32):
+            rate = draw.array(rates, [3], 1, 30)
+            yield Case(op, [np.int32([2, 3]), np.int64([draw.integer(0, 99), 5]), rate], {"dtype": dtype})
+
+
+@generates("ParameterizedTruncatedNormal", tolerance=LAST_BIT)
+def truncated(op, draw):
+    for dtype in (tf.float32, tf.float64):
+        kind = dtype.as_numpy_dtype
+        attrs = {"seed": draw.integer(1, 99), "seed2": draw.integer(0, 99)}
+        yield Case(op, [np.int32([2, 3]), kind([0, 1]), kind([1, 2]), kind([-1, 0]), kind([1, 3])], attrs)
+        yield Case(op, [np.int32([6]), kind(0), kind(1), kind(-1), kind(1)], attrs)
+        yield Case(op, [np.int32([2, 2]), kind(0), kind(1), kind(3), kind(9)], attrs)
+    yield Case(op, [np.int32([6]), kind(0), kind(1), kind(1), kind(-1)], attrs)
+    yield Case(op, [np.int32([6]), kind([0, 1]), kind(1), kind(1), kind(-1)], attrs)
+    yield Case(op, [np.int32([0]), kind(0), kind(1), kind(-1), kind(1)], attrs)
+
+
+@generates("StatelessShuffle")
+def shuffle(op, draw):
+    for dtype in (tf.int32, tf.string, tf.bool):
+        for shape in ([7], [5, 2], [0], [1]):
+            key, counter = np.uint64([draw.integer(0, 99)]), np.uint64([draw.integer(0, 9), 7])
+            yield Case(op, [draw.array(dtype, shape), key, counter, np.int32(1)])
