@@ -113,3 +113,11 @@ def shuffle(op, draw):
         for shape in ([7], [5, 2], [0], [1]):
             key, counter = np.uint64([draw.integer(0, 99)]), np.uint64([draw.integer(0, 9), 7])
             yield Case(op, [draw.array(dtype, shape), key, counter, np.int32(1)])
+
+
+@generates("RandomGammaGrad", tolerance=Tolerance(ulps=2048, atol=1e-5, reason="other approximations"))
+def gamma_gradient(op, draw):
+    for dtype in (tf.float32, tf.float64):
+        for shapes in (([4], [4]), ([3, 1], [2]), ([], [5]), ([0], [])):
+            yield Case(op, [draw.array(dtype, shapes[0], 0.5, 6), draw.array(dtype, shapes[1], 0.2, 8)])
+    yield Case(op, [draw.array(tf.float32, [2], 1, 2), draw.array(tf.float32, [3], 1, 2)])

@@ -168,7 +168,10 @@ fn advance(variable: &Variable, values: u64, first: bool) -> Result<Philox> {
 fn algorithm_at(ctx: &KernelContext<'_>, index: usize) -> Result<()> {
     let algorithm = ctx.input(index)?;
     if !algorithm.shape().is_scalar() {
-        return Err(invalid_argument!("algorithm must be of shape [], not {}", algorithm.shape()));
+        return Err(invalid_argument!(
+            "input {index} (0-based) must have shape [], not {}",
+            algorithm.shape()
+        ));
     }
     check_algorithm(algorithm.to_i64_vec()?[0])
 }

@@ -55,6 +55,18 @@ pub(super) fn igamma_grad_a(a: f64, x: f64) -> f64 {
     if x > 1.0 && x > a { -upper_fraction(a, x).slope } else { lower_series(a, x).slope }
 }
 
+/// The derivative by `a` of a gamma value `x` that stays at the same share of the distribution.
+pub(super) fn gamma_sample_grad(a: f64, x: f64) -> f64 {
+    if a.is_nan() || x.is_nan() || x < 0.0 || a <= 0.0 {
+        return f64::NAN;
+    }
+    if x == 0.0 {
+        return 0.0;
+    }
+    let density = ((a - 1.0) * x.ln() - x - lgamma(a)).exp();
+    -igamma_grad_a(a, x) / density
+}
+
 /// A value and its derivative by `a`.
 #[derive(Clone, Copy)]
 struct Dual {

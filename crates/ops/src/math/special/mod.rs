@@ -127,7 +127,25 @@ pub(super) const OPS: &[Op] = &[
         kernels: &[cpu::<NextAfter>().types("T", WIDE_REALS)],
         ..Op::DEFAULT
     },
+    Op {
+        name: "RandomGammaGrad",
+        inputs: &["alpha: T", "sample: T"],
+        outputs: &["output: T"],
+        attrs: &[T_WIDE],
+        kernels: &[cpu::<Binary<RandomGammaGrad>>().types("T", WIDE_REALS)],
+        shape: Some(crate::shapes::broadcasts),
+        ..Op::DEFAULT
+    },
 ];
+
+#[derive(Debug)]
+struct RandomGammaGrad;
+
+impl Function2 for RandomGammaGrad {
+    fn value(alpha: f64, sample: f64) -> f64 {
+        incomplete::gamma_sample_grad(alpha, sample)
+    }
+}
 
 /// A function of one number.
 trait Function: fmt::Debug + Send + Sync + 'static {
