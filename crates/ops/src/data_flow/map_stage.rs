@@ -2,6 +2,7 @@
 //! put and taken component by component.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use tensorfleet_framework::{
@@ -319,8 +320,8 @@ impl AsyncKernel for MapStage {
             }
             if tuple.iter().all(Option::is_some) {
                 // The first tuple of a key stays.
-                if !state.complete.contains_key(&key) {
-                    state.complete.insert(key, tuple);
+                if let Entry::Vacant(place) = state.complete.entry(key) {
+                    place.insert(tuple);
                     state.bytes += more;
                 }
             } else {
