@@ -195,6 +195,14 @@ MORE = {
     "sparse": lambda: v1.data.Dataset.from_sparse_tensor_slices(
         tf.sparse.SparseTensor([[0, 0], [1, 2], [1, 3]], [1, 2, 3], [4, 5])
     ),
+    "sparse_slices": lambda: Dataset.from_tensor_slices(
+        tf.sparse.SparseTensor([[0, 0], [1, 2], [1, 3]], [1, 2, 3], [4, 5])
+    ),
+    "sparse_batch": lambda: Dataset.from_tensor_slices(
+        tf.sparse.SparseTensor([[0, 0], [1, 2], [1, 3]], [1, 2, 3], [4, 5])
+    ).batch(3),
+    "ragged": lambda: Dataset.from_tensor_slices(tf.ragged.constant([[1, 2], [], [3]]))
+    .map(lambda row: row * 2),
     "map_and_batch": lambda: Dataset.range(7).apply(
         tf.data.experimental.map_and_batch(lambda x: x * 2, 3, num_parallel_calls=2)
     ),
@@ -362,6 +370,38 @@ def test_comma_separated_values(target, files, name):
     content, defaults, settings = CSV[name]
     names = files(content, content)
     check(target, lambda: tf.data.experimental.CsvDataset(names, defaults, **settings))
+
+
+def test_parsed_examples(target):
+    def example(i):
+        features = {
+            "number": tf.train.Feature(int64_list=tf.train.Int64List(value=[i])),
+            "floats": tf.train.Feature(float_list=tf.train.FloatList(value=[0.5] * i)),
+            "ragged": tf.train.Feature(float_list=tf.train.FloatList(value=[i] * (i % 3))),
+            "bytes": tf.train.Feature(bytes_list=tf.train.BytesList(value=[b"x", b"y"])),
+        }
+        if i == 2:
+            del features["number"]
+        return tf.train.Example(
+            features=tf.train.Features(feature=features)
+        ).SerializeToString()
+
+    features = {
+        "number": tf.io.FixedLenFeature([], tf.int64, default_value=-1),
+        "floats": tf.io.VarLenFeature(tf.float32),
+        "bytes": tf.io.FixedLenFeature([2], tf.string),
+        "ragged": tf.io.RaggedFeature(tf.float32),
+    }
+
+    def build():
+        return (
+            Dataset.from_tensor_slices([example(i) for i in range(5)])
+            .batch(2)
+            .apply(tf.data.experimental.parse_example_dataset(features, num_parallel_calls=2))
+            .map(lambda e: {**e, "ragged": e["ragged"].to_tensor(-1.0)})
+        )
+
+    check(target, build)
 
 
 def test_cache_in_a_file(target, tmp_path):

@@ -29,6 +29,7 @@ mod multi_device;
 mod optional;
 mod padded_batch;
 mod parallel;
+mod parse_example;
 mod pass_through;
 mod prefetch;
 mod random;
@@ -80,6 +81,7 @@ pub(super) const OPS: &[&[Op]] = &[
     multi_device::OPS,
     optional::OPS,
     padded_batch::OPS,
+    parse_example::OPS,
     pass_through::OPS,
     prefetch::OPS,
     random::OPS,

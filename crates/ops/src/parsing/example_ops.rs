@@ -95,11 +95,11 @@ pub(super) fn parse_cost(inputs: &[Value]) -> u64 {
 
 /// What the attributes say of the features.
 #[derive(Debug)]
-struct Features {
-    sparse: Vec<Kind>,
-    dense_types: Vec<DType>,
+pub(super) struct Features {
+    pub(super) sparse: Vec<Kind>,
+    pub(super) dense_types: Vec<DType>,
     dense_shapes: Vec<PartialShape>,
-    ragged: Vec<(Kind, DType)>,
+    pub(super) ragged: Vec<(Kind, DType)>,
 }
 
 pub(super) fn kinds(attrs: &Attrs<'_>, name: &str) -> Result<Vec<Kind>> {
@@ -123,7 +123,7 @@ pub(super) fn ragged_kinds(
 }
 
 impl Features {
-    fn new(attrs: &Attrs<'_>) -> Result<Features> {
+    pub(super) fn new(attrs: &Attrs<'_>) -> Result<Features> {
         let ragged = match attrs.get("ragged_value_types") {
             Some(_) => ragged_kinds(attrs, "ragged_value_types", "ragged_split_types")?,
             None => Vec::new(),
@@ -150,7 +150,7 @@ impl Features {
     }
 
     /// The columns for the keys of the sparse, dense and ragged features, in this order.
-    fn columns(
+    pub(super) fn columns(
         &self,
         keys: (&[Bytes], &[Bytes], &[Bytes]),
         defaults: &[&Tensor],

@@ -9,6 +9,7 @@ mod feature;
 pub(crate) mod fields;
 mod json;
 mod json_example;
+mod pipeline;
 mod raw;
 mod sequence;
 mod sequence_ops;
@@ -16,6 +17,8 @@ mod tensor;
 pub(crate) mod wire;
 
 use tensorfleet_framework::Op;
+
+pub(crate) use pipeline::ExampleParser;
 
 pub(super) const OPS: &[&[Op]] = &[
     compressed::OPS,
