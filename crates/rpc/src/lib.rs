@@ -7,6 +7,7 @@ mod master_client;
 mod neighbours;
 mod peers;
 mod recent;
+mod recv_tensor;
 mod server;
 mod status;
 mod transport;

@@ -11,7 +11,6 @@ use tensorfleet_cluster::{Master, Task, Worker};
 use tensorfleet_framework::Registry;
 use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_proto::tensorflow::master_service_server::MasterServiceServer;
-use tensorfleet_proto::tensorflow::worker_service_server::WorkerServiceServer;
 use tensorfleet_runtime::ComputePool;
 use tensorfleet_tensor::{Result, invalid_argument, not_found, unavailable};
 use tokio::net::TcpListener;
@@ -22,6 +21,7 @@ use tonic::transport::server::TcpIncoming;
 use crate::master::MasterHandler;
 use crate::neighbours::Neighbours;
 use crate::peers::ClusterPeers;
+use crate::recv_tensor::WorkerService;
 use crate::transport;
 use crate::worker::WorkerHandler;
 
@@ -117,11 +117,7 @@ impl Server {
                     .max_decoding_message_size(usize::MAX)
                     .max_encoding_message_size(usize::MAX),
             )
-            .add_service(
-                WorkerServiceServer::new(worker_handler)
-                    .max_decoding_message_size(usize::MAX)
-                    .max_encoding_message_size(usize::MAX),
-            );
+            .add_service(WorkerService::new(worker_handler));
         let stop = watch::Sender::new(false);
         let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
         let mut stopped = stop.subscribe();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tensorfleet_cluster::client::{CreateWorkerSession, RunGraph};
 use tensorfleet_cluster::{Task, Worker};
-use tensorfleet_framework::{DeviceName, StepId};
+use tensorfleet_framework::{DeviceName, Parcel, StepId};
 use tensorfleet_graph::Graph;
 use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_proto::tensorflow::worker_service_server::WorkerService;
@@ -107,10 +107,15 @@ impl WorkerHandler {
         })
     }
 
-    async fn tensor(&self, request: pb::RecvTensorRequest) -> Result<pb::RecvTensorResponse> {
+    /// Waits for the tensor that a request is for.
+    pub(crate) async fn parcel(&self, request: pb::RecvTensorRequest) -> Result<Parcel> {
         self.recent_tensors.check(request.request_id, "RecvTensor (GrpcWorker)")?;
         let step = StepId(request.step_id);
-        let parcel = self.worker.recv_tensor(step, &request.rendezvous_key).await?;
+        self.worker.recv_tensor(step, &request.rendezvous_key).await
+    }
+
+    async fn tensor(&self, request: pb::RecvTensorRequest) -> Result<pb::RecvTensorResponse> {
+        let parcel = self.parcel(request).await?;
         Ok(pb::RecvTensorResponse {
             tensor: Some(tensor_wire::tensor_proto(&parcel.tensor)?),
             is_dead: parcel.is_dead,

@@ -12,13 +12,13 @@ use tensorfleet_graph::wire as graph_wire;
 use tensorfleet_planner::Device;
 use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_proto::tensorflow::worker_service_client::WorkerServiceClient;
-use tensorfleet_tensor::wire as tensor_wire;
 use tensorfleet_tensor::{Code, Error, Result, cancelled, internal, invalid_argument};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tonic::Status;
 use tonic::transport::{Channel, Endpoint};
 
+use crate::recv_tensor::receive;
 use crate::status::from_status;
 use crate::{transport, wire};
 
@@ -28,6 +28,7 @@ pub(crate) struct RemoteWorker {
     task: DeviceName,
     address: Arc<str>,
     client: WorkerServiceClient<Channel>,
+    channel: Channel,
     runtime: Handle,
 }
 
@@ -41,10 +42,10 @@ impl RemoteWorker {
             let _guard = runtime.enter();
             transport::tune_client(endpoint).connect_lazy()
         };
-        let client = WorkerServiceClient::new(channel)
+        let client = WorkerServiceClient::new(channel.clone())
             .max_decoding_message_size(usize::MAX)
             .max_encoding_message_size(usize::MAX);
-        Ok(RemoteWorker { task, address: address.into(), client, runtime })
+        Ok(RemoteWorker { task, address: address.into(), client, channel, runtime })
     }
 
     /// Starts a call on the network's threads, whichever thread waits for it.
@@ -247,25 +248,13 @@ impl WorkerClient for RemoteWorker {
     }
 
     fn recv_tensor(&self, step: StepId, key: String) -> BoxFuture<Result<Parcel>> {
-        let mut client = self.client.clone();
-        let call = self.call("RecvTensor", async move {
-            client
-                .recv_tensor(pb::RecvTensorRequest {
-                    step_id: step.0,
-                    rendezvous_key: key,
-                    request_id: random_nonzero() as i64,
-                    ..Default::default()
-                })
-                .await
-        });
-        Box::pin(async move {
-            let response = call.await?;
-            if response.is_dead {
-                return Ok(Parcel::dead());
-            }
-            let tensor = tensor_wire::tensor(&response.tensor.unwrap_or_default())?;
-            Ok(Parcel { tensor, is_dead: false })
-        })
+        let request = pb::RecvTensorRequest {
+            step_id: step.0,
+            rendezvous_key: key,
+            request_id: random_nonzero() as i64,
+            ..Default::default()
+        };
+        self.call("RecvTensor", receive(self.channel.clone(), request))
     }
 }
 

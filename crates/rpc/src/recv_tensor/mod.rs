@@ -1,0 +1,25 @@
+//! `RecvTensor` without needless copies.
+//!
+//! A generated gRPC method copies a tensor into one message on the way out and out of it on the way
+//! in. Here the response is sent as its head, the tensor's own bytes and the trailers, and received
+//! straight into the storage of the new tensor. The bytes on the wire are the same, so either side
+//! may be TensorFlow's.
+
+mod body;
+mod receive;
+mod send;
+
+pub(crate) use receive::receive;
+pub(crate) use send::WorkerService;
+
+/// The path of the method.
+const PATH: &str = "/tensorflow.WorkerService/RecvTensor";
+
+/// Every gRPC message is preceded by a byte that says whether it is compressed, and its length.
+const PREFIX: usize = 5;
+
+/// The prefix of a message that is not compressed.
+fn prefix(len: usize) -> Option<[u8; PREFIX]> {
+    let [a, b, c, d] = u32::try_from(len).ok()?.to_be_bytes();
+    Some([0, a, b, c, d])
+}
