@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use tensorfleet::cli::{self, Command, Local, Serve, report};
 use tensorfleet_server::{Config, Server, create_local_cluster};
 use tensorfleet_tensor::{Error, Result, unavailable};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// The system's allocator gives large blocks back to the kernel and faults them in again.
 #[global_allocator]
@@ -54,39 +54,54 @@ fn log_to_stderr() {
 
 fn serve(serve: Serve) -> Result<()> {
     let config = Config::default();
+    let signals = Signals::new(&config)?;
     let server = Server::bind(serve.spec, &serve.bind, &config)?;
     server.start()?;
     tracing::info!("Started server with target: {}", server.target());
     report::serving(&server.target()).map_err(|error| output_failed(&error))?;
-    wait_for_signal(&config)?;
+    signals.wait(&config)?;
     server.stop()
 }
 
 fn serve_local_cluster(local: &Local) -> Result<()> {
     let config = Config::default();
+    let signals = Signals::new(&config)?;
     let cluster = create_local_cluster(local.workers, local.ps, "grpc", &config, &config)?;
     for server in cluster.servers() {
         let line = format!("{} {}\n", server.server_def().task(), server.target());
         report::show(line).map_err(|error| output_failed(&error))?;
     }
     tracing::info!("serving until interrupted");
-    wait_for_signal(&config)?;
+    signals.wait(&config)?;
     cluster.servers().try_for_each(Server::stop)
 }
 
-/// Waits until somebody wants the process to end.
-fn wait_for_signal(config: &Config) -> Result<()> {
-    let signalled = config.host()?.wait(async {
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut interrupt = signal(SignalKind::interrupt())?;
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
+/// The signals by which somebody wants the process to end. Made before anybody is told that it
+/// serves, so that none is missed.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new(config: &Config) -> Result<Signals> {
+        let signals: std::io::Result<Signals> = config.host()?.wait(async {
+            Ok(Signals {
+                terminate: signal(SignalKind::terminate())?,
+                interrupt: signal(SignalKind::interrupt())?,
+            })
+        })?;
+        signals.map_err(|error| unavailable!("signals cannot be waited for: {error}"))
+    }
+
+    fn wait(mut self, config: &Config) -> Result<()> {
+        config.host()?.wait(async move {
+            tokio::select! {
+                _ = self.terminate.recv() => {}
+                _ = self.interrupt.recv() => {}
+            }
+        })?;
+        tracing::info!("stopping");
         Ok(())
-    });
-    signalled?
-        .map_err(|error: std::io::Error| unavailable!("signals cannot be waited for: {error}"))?;
-    tracing::info!("stopping");
-    Ok(())
+    }
 }
