@@ -30,6 +30,18 @@ def test_reading_an_uninitialised_reference(target):
     assert "Attempting to use uninitialized value weights" in message(raised)
 
 
+def test_a_read_of_a_reference_sees_what_runs_before_its_consumer(target):
+    """A reference is read without a copy; `SyncReplicasOptimizer` relies on it for its tokens."""
+    counter = v1.Variable(0, name="counter", use_resource=False)
+    increment = counter.assign_add(1)
+    with tf.control_dependencies([increment]):
+        tokens = tf.fill([2], counter)
+    with v1.Session(target) as session:
+        session.run(counter.initializer)
+        for step in range(1, 4):
+            np.testing.assert_array_equal(session.run(tokens), [step, step])
+
+
 def test_reading_an_uninitialised_resource(target):
     variable = v1.Variable([1.0], name="weights", use_resource=True)
     with v1.Session(target) as session:
