@@ -93,7 +93,7 @@ impl Master {
             .iter()
             .map(|filter| DeviceName::parse(filter).map(|name| name.task_name()))
             .collect::<Result<_>>()?;
-        let deadline = Instant::now() + options.timeout.unwrap_or(DEFAULT_WAIT);
+        let deadline = Instant::now() + patience(options.timeout);
         let local: Arc<dyn WorkerClient> = Arc::new(LocalWorker(Arc::clone(&self.worker)));
         let mut devices = self.worker.devices();
         let mut workers = vec![(self.task.name.clone(), local)];
@@ -173,6 +173,13 @@ impl Master {
 }
 
 type Found = (Vec<Device>, Vec<(DeviceName, Arc<dyn WorkerClient>)>);
+
+/// How long to wait for tasks. The answer that names the missing ones must reach the client before
+/// its own patience ends.
+fn patience(timeout: Option<Duration>) -> Duration {
+    const WAY_BACK: Duration = Duration::from_millis(500);
+    timeout.map_or(DEFAULT_WAIT, |timeout| timeout - (timeout / 10).min(WAY_BACK))
+}
 
 /// Asks a task for its devices until it answers or the deadline has passed.
 async fn wait_for(
