@@ -19,7 +19,10 @@ pub use tensorfleet_server::{
     Address, ClusterSpec, Config, LocalCluster, Server, ServerSpec, Task, TfConfig,
     create_local_cluster,
 };
+pub use tensorfleet_strategy as strategy;
 
 // The binary's, and no part of what a Rust user sees.
 #[doc(hidden)]
 pub mod cli;
+#[doc(hidden)]
+pub mod demo;

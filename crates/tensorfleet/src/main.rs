@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use tensorfleet::cli::{self, Command, Local, Serve, report};
+use tensorfleet::demo::{self, Demo};
 use tensorfleet_server::{Config, Server, create_local_cluster};
 use tensorfleet_tensor::{Error, Result, unavailable};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -13,11 +14,14 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    log_to_stderr();
-    let outcome = match cli::parse() {
+    let command = cli::parse();
+    // Servers tell of their start in the log, which would tear a demo's display apart.
+    log_to_stderr(if matches!(command, Ok(Command::Demo(_))) { "error" } else { "info" });
+    let outcome = match command {
         Err(refusal) => return ExitCode::from(report::refused(&refusal)),
         Ok(Command::Show(text)) => report::show(&text).map_err(|error| output_failed(&error)),
         Ok(Command::Ops { proto }) => list_ops(proto),
+        Ok(Command::Demo(demo)) => show_demo(&demo),
         Ok(Command::Local(local)) => serve_local_cluster(&local),
         Ok(Command::Serve(task)) => serve(task),
     };
@@ -42,9 +46,9 @@ fn output_failed(error: &std::io::Error) -> Error {
 }
 
 /// Logs are for people and go to standard error; `TENSORFLEET_LOG=debug` says more.
-fn log_to_stderr() {
+fn log_to_stderr(level: &str) {
     let filter = tracing_subscriber::EnvFilter::try_from_env("TENSORFLEET_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(level));
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
@@ -73,6 +77,15 @@ fn serve_local_cluster(local: &Local) -> Result<()> {
     }
     tracing::info!("serving until interrupted");
     signals.wait(&config)?;
+    cluster.servers().try_for_each(Server::stop)
+}
+
+fn show_demo(demo: &Demo) -> Result<()> {
+    let config = Config::default();
+    let cluster = demo::run(demo, &config)?;
+    if demo.serve {
+        Signals::new(&config)?.wait(&config)?;
+    }
     cluster.servers().try_for_each(Server::stop)
 }
 

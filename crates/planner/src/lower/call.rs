@@ -93,9 +93,9 @@ impl Lowering<'_> {
 
 /// Whether some nodes of a body would run at once, whether its call does or not.
 fn has_sources(body: &Graph) -> bool {
-    body.nodes().iter().any(|node| {
-        node.inputs.is_empty() && node.control_inputs.is_empty() && &*node.op != "_Arg"
-    })
+    body.nodes()
+        .iter()
+        .any(|node| node.inputs.is_empty() && node.control_inputs.is_empty() && &*node.op != "_Arg")
 }
 
 /// The function that a plain call calls.

@@ -1,5 +1,7 @@
 //! The arguments as they are written, and their help.
 
+use std::path::PathBuf;
+
 use clap::error::ErrorKind;
 use clap::{Args, Parser};
 use tensorfleet_tensor::invalid_argument;
@@ -23,6 +25,9 @@ struct Line {
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Subcommand {
+    /// Train a classifier of handwritten digits on a cluster in this process
+    #[command(long_about = DEMO_ABOUT)]
+    Demo(DemoArguments),
     /// Run one task of a cluster
     #[command(long_about = SERVE_ABOUT)]
     Serve(Box<ServeArguments>),
@@ -31,6 +36,42 @@ pub(super) enum Subcommand {
     Local(LocalArguments),
     /// List the ops that this server knows
     Ops(OpsArguments),
+}
+
+const DEMO_ABOUT: &str = "\
+Train a classifier of handwritten digits on a cluster in this process.
+
+Starts workers and parameter servers on free ports of this machine. Each worker trains the variables
+on the parameter servers through a session of its own. Shows the loss while it falls, tries the
+result on images that were held out, and writes the curve of the loss as a picture.";
+
+#[derive(Debug, Args)]
+pub(super) struct DemoArguments {
+    /// Tasks of the job `worker`
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(super) workers: u32,
+    /// Tasks of the job `ps`
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(super) ps: u32,
+    /// Batches that all workers together train with
+    #[arg(long, default_value_t = 1000,
+          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub(super) steps: u64,
+    /// Train in rounds: all workers' gradients are averaged for each step
+    #[arg(long, conflicts_with = "staleness")]
+    pub(super) sync: bool,
+    /// Let no worker start a step more than K steps ahead of the slowest
+    #[arg(long, value_name = "K")]
+    pub(super) staleness: Option<u64>,
+    /// Stop a worker's server on the way; training goes on with the others
+    #[arg(long = "kill_worker", conflicts_with = "serve")]
+    pub(super) kill_worker: bool,
+    /// File for the picture of the loss
+    #[arg(long, value_name = "PATH", default_value = "tensorfleet-demo.svg")]
+    pub(super) svg: PathBuf,
+    /// Keep serving afterwards, until interrupted
+    #[arg(long)]
+    pub(super) serve: bool,
 }
 
 const LOCAL_ABOUT: &str = "\

@@ -9,13 +9,17 @@ pub mod report;
 mod serve;
 
 use tensorfleet_cluster::spec::{Address, ServerSpec};
-use tensorfleet_tensor::Error;
+use tensorfleet_strategy::Mode;
+use tensorfleet_tensor::{Error, invalid_argument};
 
-use arguments::{Arguments, LocalArguments, Subcommand};
+use crate::demo::Demo;
+use arguments::{Arguments, DemoArguments, LocalArguments, Subcommand};
 
 /// What the user wants done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
+    /// Train on a cluster in this process and tell about it.
+    Demo(Demo),
     /// Run one task of a cluster until told to stop.
     Serve(Serve),
     /// Run a whole cluster in this process until told to stop.
@@ -66,12 +70,28 @@ fn parse_from(
             let serve = serve::resolve(&arguments, config.as_deref());
             serve.map(Command::Serve).map_err(Refusal::Configuration)
         }
+        Arguments::Run(Subcommand::Demo(arguments)) => {
+            demo(arguments).map(Command::Demo).map_err(Refusal::Configuration)
+        }
         Arguments::Run(Subcommand::Local(LocalArguments { workers, ps })) => {
             Ok(Command::Local(Local { workers, ps }))
         }
         Arguments::Run(Subcommand::Ops(arguments)) => Ok(Command::Ops { proto: arguments.proto }),
         Arguments::Show(text) => Ok(Command::Show(text)),
     }
+}
+
+fn demo(arguments: DemoArguments) -> Result<Demo, Error> {
+    let DemoArguments { workers, ps, steps, sync, staleness, kill_worker, svg, serve } = arguments;
+    if kill_worker && workers < 2 {
+        return Err(invalid_argument!("--kill_worker needs another worker that goes on"));
+    }
+    let mode = match staleness {
+        Some(lead) => Mode::Bounded(lead),
+        None if sync => Mode::Sync,
+        None => Mode::Async,
+    };
+    Ok(Demo { workers, ps, steps, mode, kill_worker, svg, serve })
 }
 
 #[cfg(test)]
@@ -87,6 +107,7 @@ mod tests {
     fn help_is_shown_on_request() {
         for (arguments, word) in [
             ("--help", "serve"),
+            ("demo --help", "--staleness"),
             ("local --help", "--workers"),
             ("serve --help", "--ps_hosts"),
             ("--version", "tensorfleet "),
@@ -94,6 +115,21 @@ mod tests {
             let Ok(Command::Show(text)) = parse(arguments) else { panic!("{arguments}") };
             assert!(text.contains(word), "{text}");
         }
+    }
+
+    #[test]
+    fn flags_of_the_demo_say_how_workers_go_together() {
+        for (arguments, mode) in [
+            ("demo", Mode::Async),
+            ("demo --sync", Mode::Sync),
+            ("demo --staleness=3 --kill-worker", Mode::Bounded(3)),
+        ] {
+            let Ok(Command::Demo(demo)) = parse(arguments) else { panic!("{arguments}") };
+            assert_eq!((demo.mode, demo.workers, demo.ps), (mode, 2, 2));
+        }
+        let refused = parse("demo --workers=1 --kill-worker").unwrap_err();
+        assert!(matches!(refused, Refusal::Configuration(_)), "{refused:?}");
+        assert!(matches!(parse("demo --sync --staleness=1"), Err(Refusal::Usage(_))));
     }
 
     #[test]

@@ -1,0 +1,366 @@
+//! A thread for each worker, and one queue of tasks for all of them.
+
+use std::any::type_name;
+use std::collections::VecDeque;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, mpsc};
+use std::thread::{self, JoinHandle};
+
+use tensorfleet_client::{Code, Error, Result, invalid_argument};
+
+use crate::pace::{Mode, Pace};
+
+/// What happens when a worker is lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnLoss {
+    /// Another worker does its task, and all go on without it, until none is left.
+    #[default]
+    GoOn,
+    /// All waiting tasks are given up, and `join` reports it.
+    Stop,
+}
+
+/// A worker that was lost, and how that showed.
+#[derive(Clone, Debug)]
+pub struct Loss {
+    /// The number of the worker.
+    pub worker: usize,
+    /// What its task returned.
+    pub error: Error,
+}
+
+/// Has workers do tasks. A worker is whatever tasks need, such as a session on its server.
+///
+/// A task that returns `UNAVAILABLE` or `ABORTED` has lost its worker; any other error is the
+/// task's own, and then the tasks that still wait are given up. Dropping the coordinator gives up
+/// waiting tasks too, and waits for those under way.
+pub struct Coordinator<W> {
+    shared: Arc<Shared<W>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// A task may have to be done again by another worker.
+type Task<W> = Box<dyn FnMut(&mut W) -> Result<()> + Send>;
+
+struct Shared<W> {
+    on_loss: OnLoss,
+    state: Mutex<State<W>>,
+    changed: Condvar,
+}
+
+struct State<W> {
+    waiting: VecDeque<Task<W>>,
+    under_way: usize,
+    pace: Pace,
+    /// The first failure since the last `join`.
+    error: Option<Error>,
+    losses: Vec<Loss>,
+    is_stopping: bool,
+}
+
+impl<W> fmt::Debug for Coordinator<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.shared.lock();
+        f.debug_struct("Coordinator")
+            .field("workers", &format_args!("{} of {}", state.pace.alive(), type_name::<W>()))
+            .field("mode", &state.pace.mode())
+            .field("waiting", &state.waiting.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<W: Send + 'static> Coordinator<W> {
+    /// Starts a thread for each worker.
+    pub fn new(workers: Vec<W>, mode: Mode, on_loss: OnLoss) -> Result<Coordinator<W>> {
+        if workers.is_empty() {
+            return Err(invalid_argument!("a coordinator needs at least one worker"));
+        }
+        let state = State {
+            waiting: VecDeque::new(),
+            under_way: 0,
+            pace: Pace::new(mode, workers.len()),
+            error: None,
+            losses: Vec::new(),
+            is_stopping: false,
+        };
+        let shared =
+            Arc::new(Shared { on_loss, state: Mutex::new(state), changed: Condvar::new() });
+        // Threads that have been started stop with the coordinator if a later one cannot be.
+        let mut coordinator = Coordinator { shared, threads: Vec::new() };
+        for (index, worker) in workers.into_iter().enumerate() {
+            let shared = Arc::clone(&coordinator.shared);
+            let thread = thread::Builder::new()
+                .name(format!("worker-{index}"))
+                .spawn(move || shared.work(index, worker))
+                .map_err(|error| {
+                    Error::new(Code::Unavailable, format!("threads cannot be started: {error}"))
+                })?;
+            coordinator.threads.push(thread);
+        }
+        Ok(coordinator)
+    }
+
+    /// Has a task done by whichever worker is free first, and again by another if that one is lost.
+    pub fn schedule<T: Send + 'static>(
+        &self,
+        mut task: impl FnMut(&mut W) -> Result<T> + Send + 'static,
+    ) -> Pending<T> {
+        let (sender, receiver) = mpsc::channel();
+        self.shared.put(Box::new(move |worker| {
+            let outcome = task(worker);
+            let (told, kept) = match outcome {
+                Ok(value) => (Some(Ok(value)), Ok(())),
+                Err(error) if is_loss(&error) => (None, Err(error)),
+                Err(error) => (Some(Err(error.clone())), Err(error)),
+            };
+            if let Some(told) = told {
+                // The program may not care for the result.
+                let _ = sender.send(told);
+            }
+            kept
+        }));
+        Pending { receiver }
+    }
+
+    /// Waits until no task is left. Returns the first failure since the last time.
+    pub fn join(&self) -> Result<()> {
+        let mut state = self.shared.lock();
+        while state.under_way > 0 || !state.waiting.is_empty() {
+            state = self.shared.wait(state);
+        }
+        state.pace.meet();
+        state.error.take().map_or(Ok(()), Err)
+    }
+
+    /// How workers go together.
+    pub fn mode(&self) -> Mode {
+        self.shared.lock().pace.mode()
+    }
+
+    /// The number of workers that are not lost.
+    pub fn alive(&self) -> usize {
+        self.shared.lock().pace.alive()
+    }
+
+    /// The workers that were lost, in that order.
+    pub fn losses(&self) -> Vec<Loss> {
+        self.shared.lock().losses.clone()
+    }
+}
+
+impl<W> Drop for Coordinator<W> {
+    fn drop(&mut self) {
+        {
+            let mut state = self.shared.lock();
+            state.is_stopping = true;
+            state.waiting.clear();
+        }
+        self.shared.changed.notify_all();
+        for thread in self.threads.drain(..) {
+            // Tasks' panics have been caught; that of a worker's destructor has been printed.
+            drop(thread.join());
+        }
+    }
+}
+
+impl<W> Shared<W> {
+    fn lock(&self) -> MutexGuard<'_, State<W>> {
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State<W>>) -> MutexGuard<'a, State<W>> {
+        self.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn put(&self, task: Task<W>) {
+        let mut state = self.lock();
+        if state.pace.alive() == 0 {
+            state.fail(Error::new(Code::Unavailable, "all workers are lost".to_owned()));
+        } else if state.error.is_none() {
+            state.waiting.push_back(task);
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// What a worker's thread does.
+    fn work(&self, index: usize, mut worker: W) {
+        while let Some(mut task) = self.next(index) {
+            let outcome = catch_unwind(AssertUnwindSafe(|| task(&mut worker)))
+                .unwrap_or_else(|_| Err(Error::new(Code::Internal, "a task panicked".to_owned())));
+            self.finish(index, task, outcome);
+        }
+    }
+
+    /// Waits for a task that the worker may start. There is none if it is lost or all shall stop.
+    fn next(&self, index: usize) -> Option<Task<W>> {
+        let mut state = self.lock();
+        loop {
+            if state.is_stopping || state.losses.iter().any(|loss| loss.worker == index) {
+                return None;
+            }
+            if state.pace.may_start(index)
+                && let Some(task) = state.waiting.pop_front()
+            {
+                state.under_way += 1;
+                return Some(task);
+            }
+            state = self.wait(state);
+        }
+    }
+
+    fn finish(&self, index: usize, task: Task<W>, outcome: Result<()>) {
+        let mut state = self.lock();
+        state.under_way -= 1;
+        match outcome {
+            Ok(()) => state.pace.finish(index),
+            Err(error) if is_loss(&error) => {
+                state.pace.lose(index);
+                state.losses.push(Loss { worker: index, error: error.clone() });
+                if state.pace.alive() == 0 || self.on_loss == OnLoss::Stop {
+                    state.fail(error);
+                } else if state.error.is_none() && !state.is_stopping {
+                    state.waiting.push_front(task);
+                }
+            }
+            Err(error) => state.fail(error),
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+}
+
+impl<W> State<W> {
+    /// Keeps the first failure, and gives up what has not begun.
+    fn fail(&mut self, error: Error) {
+        self.error.get_or_insert(error);
+        self.waiting.clear();
+    }
+}
+
+/// Whether an error says that the worker is gone, as TensorFlow judges it.
+fn is_loss(error: &Error) -> bool {
+    matches!(error.code(), Code::Unavailable | Code::Aborted)
+}
+
+/// The result of a task that may not be done yet.
+#[derive(Debug)]
+#[must_use = "a task is done even if nobody fetches its result, but its failure shows here or in `join`"]
+pub struct Pending<T> {
+    receiver: mpsc::Receiver<Result<T>>,
+}
+
+impl<T> Pending<T> {
+    /// Waits for the result. It is `CANCELLED` if the task was given up.
+    pub fn fetch(self) -> Result<T> {
+        self.receiver.recv().unwrap_or_else(|_| {
+            let why = "the task was given up, because another failed or no worker is left";
+            Err(Error::new(Code::Cancelled, why.to_owned()))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    fn gone() -> Error {
+        Error::new(Code::Unavailable, "gone".to_owned())
+    }
+
+    #[test]
+    fn every_task_is_done_once() {
+        let coordinator = Coordinator::new(vec![(); 3], Mode::Async, OnLoss::GoOn).unwrap();
+        let done = Arc::new(AtomicUsize::new(0));
+        for _ in 0..100 {
+            let done = Arc::clone(&done);
+            drop(coordinator.schedule(move |()| {
+                done.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }));
+        }
+        coordinator.join().unwrap();
+        assert_eq!(done.load(Ordering::Relaxed), 100);
+    }
+
+    #[test]
+    fn the_task_of_a_lost_worker_is_done_by_another() {
+        let workers = vec!["dies", "lives"];
+        let coordinator = Coordinator::new(workers, Mode::Bounded(1), OnLoss::GoOn).unwrap();
+        let work = |name: &mut &'static str| if *name == "dies" { Err(gone()) } else { Ok(*name) };
+        // One of two tasks that may be started at once, at the latest the third, meets worker 0.
+        let pending: Vec<_> = (0..10).map(|_| coordinator.schedule(work)).collect();
+        for task in pending {
+            assert_eq!(task.fetch().unwrap(), "lives");
+        }
+        coordinator.join().unwrap();
+        assert_eq!(coordinator.alive(), 1);
+        assert_eq!(coordinator.losses()[0].worker, 0);
+    }
+
+    #[test]
+    fn without_workers_there_is_an_error_and_no_hang() {
+        let coordinator = Coordinator::new(vec![(); 2], Mode::Async, OnLoss::GoOn).unwrap();
+        let pending: Vec<_> =
+            (0..5).map(|_| coordinator.schedule(|()| Err::<(), _>(gone()))).collect();
+        assert_eq!(coordinator.join().unwrap_err(), gone());
+        for task in pending {
+            assert_eq!(task.fetch().unwrap_err().code(), Code::Cancelled);
+        }
+        let late = coordinator.schedule(|()| Ok(()));
+        assert_eq!(late.fetch().unwrap_err().code(), Code::Cancelled);
+        assert_eq!(coordinator.join().unwrap_err().code(), Code::Unavailable);
+        assert!(Coordinator::<()>::new(vec![], Mode::Async, OnLoss::GoOn).is_err());
+    }
+
+    #[test]
+    fn a_loss_may_stop_all() {
+        let coordinator = Coordinator::new(vec![(); 2], Mode::Async, OnLoss::Stop).unwrap();
+        drop(coordinator.schedule(|()| Err::<(), _>(gone())));
+        assert_eq!(coordinator.join().unwrap_err(), gone());
+    }
+
+    #[test]
+    fn a_task_that_fails_or_panics_is_reported_and_others_may_follow() {
+        let coordinator = Coordinator::new(vec![()], Mode::Async, OnLoss::GoOn).unwrap();
+        let wrong = coordinator.schedule(|()| Err::<(), _>(invalid_argument!("wrong")));
+        assert_eq!(wrong.fetch().unwrap_err().message(), "wrong");
+        assert_eq!(coordinator.join().unwrap_err().message(), "wrong");
+        drop(coordinator.schedule(|()| -> Result<()> { panic!("on purpose") }));
+        assert_eq!(coordinator.join().unwrap_err().code(), Code::Internal);
+        assert_eq!(coordinator.schedule(|()| Ok(7)).fetch().unwrap(), 7);
+        coordinator.join().unwrap();
+        assert_eq!(coordinator.alive(), 1);
+    }
+
+    /// The most steps by which the first of two workers was ever ahead when it started one.
+    fn greatest_lead(mode: Mode) -> usize {
+        let counts = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
+        let lead = Arc::new(AtomicUsize::new(0));
+        let coordinator = Coordinator::new(vec![0, 1], mode, OnLoss::GoOn).unwrap();
+        for _ in 0..200 {
+            let (counts, lead) = (Arc::clone(&counts), Arc::clone(&lead));
+            drop(coordinator.schedule(move |worker: &mut usize| {
+                let own = counts[*worker].load(Ordering::SeqCst);
+                let other = counts[1 - *worker].load(Ordering::SeqCst);
+                lead.fetch_max(own.saturating_sub(other), Ordering::SeqCst);
+                for _ in 0..*worker * 20 {
+                    thread::yield_now();
+                }
+                counts[*worker].fetch_add(1, Ordering::SeqCst);
+                Ok(())
+            }));
+        }
+        coordinator.join().unwrap();
+        lead.load(Ordering::SeqCst)
+    }
+
+    #[test]
+    fn nobody_runs_further_ahead_than_allowed() {
+        assert_eq!(greatest_lead(Mode::Bounded(0)), 0);
+        assert!(greatest_lead(Mode::Bounded(4)) <= 4);
+    }
+}

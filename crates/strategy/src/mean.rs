@@ -1,0 +1,66 @@
+//! Synchronous gradients: an accumulator beside each variable takes the mean of all workers'.
+
+use tensorfleet_client::optimizer::Update;
+use tensorfleet_client::{Gradient, Graph, Operation, Output};
+
+/// Gradients that workers leave beside the variables, to be applied together: what TensorFlow's
+/// `SyncReplicasOptimizer` is built of.
+///
+/// Each worker feeds [`MeanGradients::round`] and runs [`MeanGradients::contribute`]; when all have,
+/// one of them feeds [`MeanGradients::contributions`] and runs an optimiser's operation on
+/// [`MeanGradients::means`]. A contribution that comes after its round has ended is dropped.
+#[derive(Clone, Debug)]
+pub struct MeanGradients {
+    /// The number of the round, an `int64`, to be fed by who contributes.
+    pub round: Output,
+    /// Leaves this worker's gradients with the parameter servers.
+    pub contribute: Operation,
+    /// The number of contributions to wait for, an `int32`, to be fed by who applies.
+    pub contributions: Output,
+    /// The means of the gradients, which start the next round once they are taken.
+    pub means: Vec<Update>,
+}
+
+impl MeanGradients {
+    /// Makes an accumulator for each gradient, shared by all sessions on the same servers.
+    #[track_caller]
+    pub fn new(graph: &Graph, updates: &[Update]) -> MeanGradients {
+        let round = graph.placeholder::<i64>([]);
+        let contributions = graph.placeholder::<i32>([]);
+        let mut contribute = Vec::new();
+        let mut means = Vec::new();
+        for (gradient, variable) in updates {
+            let gradient = gradient.to_dense();
+            let shape = variable.shape().clone();
+            let name = format!("{}/accumulator", variable.name());
+            let mean = graph.colocate_with(variable.handle(), || {
+                let accumulator = graph
+                    .op("ResourceConditionalAccumulator")
+                    .attr("dtype", variable.dtype())
+                    .attr("shape", shape.clone())
+                    .attr("shared_name", name.as_str())
+                    .output();
+                contribute.push(
+                    graph
+                        .op("ResourceAccumulatorApplyGradient")
+                        .input(&accumulator)
+                        .input(&round)
+                        .input(&gradient)
+                        .build(),
+                );
+                graph
+                    .op("ResourceAccumulatorTakeGradient")
+                    .input(&accumulator)
+                    .input(&contributions)
+                    .attr("dtype", variable.dtype())
+                    .output()
+            });
+            let mean = match &shape.dims {
+                Some(dims) => mean.with_shape(dims.iter().copied()),
+                None => mean,
+            };
+            means.push((Gradient::Dense(mean), variable.clone()));
+        }
+        MeanGradients { round, contribute: graph.group(&contribute), contributions, means }
+    }
+}

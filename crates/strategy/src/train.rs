@@ -1,0 +1,118 @@
+//! Training in each of the modes.
+
+use tensorfleet_client::Result;
+
+use crate::coordinator::Coordinator;
+use crate::pace::Mode;
+
+/// One worker's copy of a model whose variables all workers share.
+pub trait Replica: Send + 'static {
+    /// Takes a step alone: computes gradients and applies them at once.
+    fn step(&mut self) -> Result<()>;
+
+    /// Takes part in a synchronous step: computes gradients of the variables as they are in a round
+    /// and leaves them with the parameter servers. Rounds count from 0.
+    fn contribute(&mut self, round: u64) -> Result<()>;
+
+    /// Ends a synchronous step: applies the mean of what so many workers contributed.
+    fn apply(&mut self, contributions: usize) -> Result<()>;
+}
+
+impl<R: Replica> Coordinator<R> {
+    /// Trains on a number of batches, all workers together, and waits for the end.
+    ///
+    /// Synchronously, each round takes a batch for each worker that is not lost.
+    pub fn train(&self, batches: u64) -> Result<()> {
+        if self.mode() == Mode::Sync {
+            return self.train_in_rounds(batches);
+        }
+        for _ in 0..batches {
+            drop(self.schedule(R::step));
+        }
+        self.join()
+    }
+
+    fn train_in_rounds(&self, batches: u64) -> Result<()> {
+        let (mut done, mut round) = (0, 0);
+        while done < batches {
+            let contributions = self.alive().max(1);
+            for _ in 0..contributions {
+                drop(self.schedule(move |replica: &mut R| replica.contribute(round)));
+            }
+            self.join()?;
+            drop(self.schedule(move |replica: &mut R| replica.apply(contributions)));
+            self.join()?;
+            done += contributions as u64;
+            round += 1;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use tensorfleet_client::{Code, Error};
+
+    use super::*;
+    use crate::OnLoss;
+
+    /// Says what it is told to do, and is lost when it is told so in round `dies`.
+    struct Diary {
+        lines: Arc<Mutex<Vec<String>>>,
+        dies: Option<u64>,
+    }
+
+    impl Diary {
+        fn write(&self, line: String) -> Result<()> {
+            self.lines.lock().unwrap().push(line);
+            Ok(())
+        }
+    }
+
+    impl Replica for Diary {
+        fn step(&mut self) -> Result<()> {
+            self.write("step".to_owned())
+        }
+
+        fn contribute(&mut self, round: u64) -> Result<()> {
+            if self.dies == Some(round) {
+                return Err(Error::new(Code::Unavailable, "gone".to_owned()));
+            }
+            self.write(format!("contribute {round}"))
+        }
+
+        fn apply(&mut self, contributions: usize) -> Result<()> {
+            self.write(format!("apply {contributions}"))
+        }
+    }
+
+    fn diary(mode: Mode, batches: u64, dies: Option<u64>) -> Vec<String> {
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let replica = |dies| Diary { lines: Arc::clone(&lines), dies };
+        let workers = vec![replica(None), replica(dies)];
+        let coordinator = Coordinator::new(workers, mode, OnLoss::GoOn).unwrap();
+        coordinator.train(batches).unwrap();
+        let lines = lines.lock().unwrap().clone();
+        lines
+    }
+
+    #[test]
+    fn alone_each_batch_is_a_step() {
+        assert_eq!(diary(Mode::Async, 3, None), ["step"; 3]);
+        assert_eq!(diary(Mode::Bounded(1), 3, None), ["step"; 3]);
+    }
+
+    #[test]
+    fn together_a_round_ends_when_all_have_contributed() {
+        let round = |n| [format!("contribute {n}"), format!("contribute {n}"), "apply 2".into()];
+        assert_eq!(diary(Mode::Sync, 4, None), [round(0), round(1)].concat());
+    }
+
+    #[test]
+    fn the_round_of_a_lost_worker_is_completed_and_later_ones_are_smaller() {
+        let lines = diary(Mode::Sync, 3, Some(0));
+        assert_eq!(lines, ["contribute 0", "contribute 0", "apply 2", "contribute 1", "apply 1"]);
+    }
+}
