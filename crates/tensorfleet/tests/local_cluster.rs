@@ -14,7 +14,7 @@ fn train_across_tasks(config: &Config) {
     let bias = graph.device("/job:ps/task:1", || graph.variable("bias", [0.5f32]));
     let (loss, train) = graph.device("/job:worker/task:1", || {
         let loss = (&weight * 2.0f32 + &bias).square().sum();
-        let slopes = gradients(&loss, &[&weight, &bias]);
+        let slopes = gradients(&loss, [&weight, &bias]);
         let train = weight.assign_sub(slopes[0].as_ref().unwrap().to_dense() * 0.1f32);
         (loss, train)
     });

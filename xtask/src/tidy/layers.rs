@@ -16,10 +16,11 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("runtime", &["framework"]),
     ("cluster", &["planner", "runtime"]),
     ("rpc", &["cluster", "proto"]),
-    ("client", &["rpc"]),
+    ("server", &["rpc", "ops"]),
+    ("client", &["rpc", "ops"]),
     ("strategy", &["client"]),
-    ("tensorfleet", &["strategy", "ops"]),
-    ("testing", &["strategy", "ops"]),
+    ("tensorfleet", &["strategy", "server"]),
+    ("testing", &["strategy", "server"]),
     ("xtask", &[]),
 ];
 

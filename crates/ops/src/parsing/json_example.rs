@@ -88,10 +88,13 @@ fn features(json: &Json) -> Result<Vec<u8>> {
     Ok(out)
 }
 
+/// Appends a value of a list in its encoding.
+type Put = fn(&Json, &mut Vec<u8>) -> Result<()>;
+
 fn feature(json: &Json) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     for (key, value) in members(json)? {
-        let (number, put): (u64, fn(&Json, &mut Vec<u8>) -> Result<()>) = match key {
+        let (number, put): (u64, Put) = match key {
             "bytesList" | "bytes_list" => (1, put_bytes),
             "floatList" | "float_list" => (2, put_float),
             "int64List" | "int64_list" => (3, put_int),
