@@ -94,8 +94,9 @@ mod tests {
         let workers = vec![replica(None), replica(dies)];
         let coordinator = Coordinator::new(workers, mode, OnLoss::GoOn).unwrap();
         coordinator.train(batches).unwrap();
-        let lines = lines.lock().unwrap().clone();
-        lines
+        // The replicas' handles go with the coordinator.
+        drop(coordinator);
+        Arc::into_inner(lines).unwrap().into_inner().unwrap()
     }
 
     #[test]
