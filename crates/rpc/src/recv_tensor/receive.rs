@@ -266,9 +266,11 @@ mod tests {
         // `prost` writes fields by number: the tensor is not last unless nothing follows it.
         let sent = tensor(10_000);
         let whole = response(&sent, false);
-        let mut last = pb::RecvTensorResponse::default();
-        last.tensor = Some(tensor_wire::tensor_proto(&sent).unwrap());
-        let last = last.encode_to_vec();
+        let last = pb::RecvTensorResponse {
+            tensor: Some(tensor_wire::tensor_proto(&sent).unwrap()),
+            ..Default::default()
+        }
+        .encode_to_vec();
         let last = [&prefix(last.len()).unwrap()[..], &last].concat();
         for (bytes, is_last) in [(&whole, false), (&last, true)] {
             for piece in [1, 7, 1000, 30_000, bytes.len()] {
