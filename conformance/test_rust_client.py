@@ -7,7 +7,8 @@ from conformance.rig import servers
 
 
 def test_a_rust_program_trains(target):
-    build = ["cargo", "build", "--quiet", "-p", "tensorfleet-client", "--example", "train_digits"]
+    # The whole workspace, so that what the tests have built is used again.
+    build = ["cargo", "build", "--quiet", "--workspace", "--example", "train_digits"]
     subprocess.run(build, cwd=servers.ROOT, check=True, timeout=900)
     program = servers.ROOT / "target" / "debug" / "examples" / "train_digits"
     run = subprocess.run([program, target], capture_output=True, text=True, timeout=60)
