@@ -1,6 +1,6 @@
 //! Rewrites a placed graph into a faster one that does the same.
 //!
-//! Results and the order of side effects stay as they are, and so do the errors of what is read: a rewrite never touches nodes
+//! Results, errors and the order of side effects stay as they are: a rewrite never touches nodes
 //! with state, references or handles, and never moves a node to another device.
 
 mod controls;
@@ -9,7 +9,6 @@ mod fold;
 mod forward;
 mod fuse;
 mod replicate;
-mod unread;
 mod uses;
 
 use tensorfleet_framework::Registry;
@@ -22,7 +21,6 @@ use crate::{Evaluate, Step, validate};
 pub(crate) fn optimise(step: Step, ops: &Registry, evaluate: &dyn Evaluate) -> Result<Step> {
     let step = checked(fold::fold(step, ops, evaluate)?)?;
     let step = checked(forward::forward(step))?;
-    let step = checked(unread::drop_unread(step))?;
     let step = checked(controls::drop_satisfied(step))?;
     let step = checked(dedupe::dedupe(step))?;
     let step = checked(fuse::fuse(step, ops)?)?;
