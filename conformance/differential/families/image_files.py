@@ -24,8 +24,8 @@ def _pixels(draw, height, width, channels, dtype=np.uint8):
 
 
 def _file(encode, *arguments, **attrs):
-    with tf.init_scope():
-        return encode(*arguments, **attrs).numpy()
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        return session.run(encode(*arguments, **attrs))
 
 
 def _contents(file):
@@ -103,7 +103,7 @@ def _made_png(width, height, depth, color, rows, *chunks):
 def _pngs(draw):
     for channels in (1, 2, 3, 4):
         for dtype in (np.uint8, np.uint16):
-            yield _file(tf.io.encode_png, tf.constant(_pixels(draw, 3, 4, channels, dtype)))
+            yield _file(tf.io.encode_png, _pixels(draw, 3, 4, channels, dtype))
     palette = _chunk(b"PLTE", bytes(range(12)))
     yield _made_png(4, 1, 2, 3, b"\0\x1b", palette)
     yield _made_png(4, 1, 2, 3, b"\0\x1b", palette, _chunk(b"tRNS", b"\x05\x80"))
