@@ -8,6 +8,7 @@
     reason = "a command-line tool talks to its user"
 )]
 
+mod bench;
 mod ci;
 mod codegen;
 mod conformance;
@@ -33,6 +34,7 @@ Commands:
   conformance [ARGS]    Only the conformance tests; ARGS go to pytest
   differential [ARGS]   Compare ops with TensorFlow's on random cases; ARGS go to its command line
   golden [FAMILY..]     Record golden vectors for the op tests from TensorFlow
+  bench [ARGS]          Measure our servers against TensorFlow's; --help lists ARGS
   codegen [--check]     Rust code for the .proto files; --check only compares it
   tidy                  The rules of STYLE.md that a program can check
 
@@ -64,6 +66,7 @@ fn run(arguments: &[String]) -> Result {
         ("codegen", [flag]) if flag == "--check" => codegen::check(),
         ("conformance", _) => conformance::run(rest),
         ("differential", _) => conformance::differential(rest),
+        ("bench", _) => bench::run(rest),
         ("golden", _) => conformance::golden(rest),
         ("help" | "--help" | "-h", _) => {
             print!("{HELP}");

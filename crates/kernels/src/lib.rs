@@ -21,6 +21,7 @@ pub mod lrn;
 pub mod math;
 pub mod optimizers;
 pub mod parallel;
+pub mod peak;
 pub mod pool;
 pub mod random;
 mod real;
