@@ -32,7 +32,7 @@ impl SessionFunctions {
     }
 
     fn compile(&self, function: &Func) -> Result<CompiledFunction> {
-        let registry = &*self.task.registry;
+        let registry = &self.task.registry;
         let (evaluate, options) = (Folding::new(registry), Options::default());
         let body = plan_function(function, &self.library, registry, &evaluate, &options)?;
         // Names of nodes repeat from function to function, so kernels are not the session's.

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+use tensorfleet_framework::Registry;
 use tensorfleet_graph::{
     AttrList, AttrMap, AttrValue, Func, FunctionDef, FunctionLibrary, Graph, Node, NodeDef, NodeId,
     OpLookup, Output, find_def, signature,
 };
-use tensorfleet_tensor::{Context, Error, Result, invalid_argument, not_found};
+use tensorfleet_tensor::{Context, DType, Error, Result, invalid_argument, not_found};
 
 use crate::edit::NewNode;
+use crate::gradient::{self, SYMBOLIC_GRADIENT};
 use crate::{calls, prune};
 
 /// A function's body as a graph.
@@ -31,13 +33,14 @@ pub struct FunctionBody {
 pub fn instantiate_function(
     func: &Func,
     library: &Arc<FunctionLibrary>,
-    ops: &dyn OpLookup,
+    ops: &Arc<Registry>,
 ) -> Result<FunctionBody> {
-    let def = library
-        .find(&func.name)
-        .ok_or_else(|| not_found!("Function {} is not defined.", func.name))?;
-    instantiate(def, &func.attrs, library, ops)
-        .context(|| format!("while instantiating function {}", func.name))
+    match library.find(&func.name) {
+        Some(def) => instantiate(def, &func.attrs, library, &**ops)
+            .context(|| format!("while instantiating function {}", func.name)),
+        None if func.name == SYMBOLIC_GRADIENT => gradient::instantiate(func, library, ops),
+        None => Err(not_found!("Function {} is not defined.", func.name)),
+    }
 }
 
 fn instantiate(
@@ -115,13 +118,10 @@ impl Body {
             let mut nodes = Vec::with_capacity(range.len());
             for (element, index) in range.enumerate() {
                 let node_name = if is_list { format!("{name}_{element}") } else { name.to_owned() };
-                let mut attrs = vec![
-                    ("T", AttrValue::Type(types[index].dtype)),
-                    ("index", AttrValue::Int(index as i64)),
-                ];
+                let mut arg = end("_Arg", index, types[index].dtype);
                 let extra = def.arg_attrs.get(&(position as u32)).into_iter().flatten();
-                attrs.extend(extra.map(|(name, value)| (name.as_str(), value.clone())));
-                let arg = NewNode { name: &node_name, op: "_Arg", attrs, ..NewNode::default() };
+                arg.attrs.extend(extra.map(|(name, value)| (name.as_str(), value.clone())));
+                let arg = NewNode { name: &node_name, ..arg };
                 nodes.push(arg.add_to(&mut self.graph, ops)?);
             }
             args.extend(&nodes);
@@ -237,18 +237,44 @@ impl Body {
             for (output, index) in outputs.into_iter().zip(range) {
                 let retval = NewNode {
                     name: &format!("{name}_RetVal"),
-                    op: "_Retval",
-                    attrs: vec![
-                        ("T", AttrValue::Type(types[index].dtype)),
-                        ("index", AttrValue::Int(index as i64)),
-                    ],
                     inputs: vec![output],
-                    ..NewNode::default()
+                    ..end("_Retval", index, types[index].dtype)
                 };
                 returns.push(retval.add_to(&mut self.graph, ops)?);
             }
         }
         Ok(returns)
+    }
+}
+
+/// Adds argument number `index` to a body.
+pub(crate) fn add_arg(
+    graph: &mut Graph,
+    index: usize,
+    dtype: DType,
+    ops: &Registry,
+) -> Result<NodeId> {
+    end("_Arg", index, dtype).add_to(graph, ops)
+}
+
+/// Adds result number `index` to a body.
+pub(crate) fn add_return(
+    graph: &mut Graph,
+    index: usize,
+    value: Output,
+    dtype: DType,
+    ops: &Registry,
+) -> Result<NodeId> {
+    NewNode { inputs: vec![value], ..end("_Retval", index, dtype) }.add_to(graph, ops)
+}
+
+/// An argument or a result.
+fn end(op: &'static str, index: usize, dtype: DType) -> NewNode<'static> {
+    NewNode {
+        name: op,
+        op,
+        attrs: vec![("T", AttrValue::Type(dtype)), ("index", AttrValue::Int(index as i64))],
+        ..NewNode::default()
     }
 }
 

@@ -18,6 +18,7 @@
 mod calls;
 mod edit;
 mod function;
+mod gradient;
 mod lower;
 mod optimise;
 mod order;
@@ -130,11 +131,11 @@ pub fn plan(
     placement: &Placement,
     spec: &StepSpec,
     devices: &Devices<'_>,
-    ops: &Registry,
+    ops: &Arc<Registry>,
     evaluate: &dyn Evaluate,
     options: &Options,
 ) -> Result<Plan> {
-    let mut step = prune::prune(graph, spec, devices.client, ops)?;
+    let mut step = prune::prune(graph, spec, devices.client, &**ops)?;
     validate(&step.graph)?;
     placement.apply(graph, &mut step.graph)?;
     let (mut step, had_calls) = lower::lower(step, ops, options)?;
@@ -148,7 +149,7 @@ pub fn plan(
     if options.optimize {
         step = optimise::optimise(step, ops, evaluate)?;
     }
-    let partitions = partition(&step.graph, devices.all, ops)?;
+    let partitions = partition(&step.graph, devices.all, &**ops)?;
     for partition in &partitions {
         validate(&partition.graph)?;
     }
@@ -160,7 +161,7 @@ pub fn plan(
 pub fn plan_function(
     func: &Func,
     library: &Arc<FunctionLibrary>,
-    ops: &Registry,
+    ops: &Arc<Registry>,
     evaluate: &dyn Evaluate,
     options: &Options,
 ) -> Result<Graph> {

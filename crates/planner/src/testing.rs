@@ -9,7 +9,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use tensorfleet_framework::{ControlFlow, DeviceName, Op, Registry, control_flow};
+use tensorfleet_framework::{ControlFlow, DeviceName, Op, Registry, control_flow, gradient};
 use tensorfleet_graph::{
     ArgDef, AttrList, AttrMap, AttrValue, Func, FunctionDef, FunctionLibrary, Graph, Node, NodeDef,
     OpDef,
@@ -69,8 +69,10 @@ const ENTER: &[&str] = &[
 
 /// Ops like TensorFlow's, with types that default to float so that tests stay short.
 const OPS: &[Op] = &[
-    unary("Neg"),
+    Op { gradient: Some(|g| gradient::only(g.neg(g.grad(0)?)?)), ..unary("Neg") },
     unary("Abs"),
+    unary("ZerosLike"),
+    call("SymbolicGradient", false),
     unary("Identity"),
     binary("Add"),
     binary("Mul"),
@@ -248,8 +250,8 @@ pub(crate) const UNOPTIMISED: Options = Options {
 };
 
 /// A registry of the ops that tests use.
-pub(crate) fn ops() -> Registry {
-    Registry::new(OPS).unwrap()
+pub(crate) fn ops() -> Arc<Registry> {
+    Arc::new(Registry::new(OPS).unwrap())
 }
 
 /// Two workers and two parameter servers.

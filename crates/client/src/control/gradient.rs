@@ -46,7 +46,7 @@ fn is_continuous(dtype: DType) -> bool {
 fn backward(outer: &mut GraphBuilder, func: &Func) -> Result<Backward> {
     let registry = Arc::clone(outer.registry());
     let library = Arc::clone(outer.graph().library());
-    let body = instantiate_function(func, &library, &*registry)?;
+    let body = instantiate_function(func, &library, &registry)?;
     let xs: Vec<Output> = body.args.iter().map(|&node| Output { node, index: 0 }).collect();
     let results: Vec<Output> =
         body.returns.iter().map(|&node| body.graph.node(node).inputs[0]).collect();

@@ -52,6 +52,7 @@ pub(super) const OPS: &[Op] = &[
         inputs: &["input: Tin"],
         outputs: &["output: Tout"],
         attrs: &["Tin: list(type) >= 1", "Tout: list(type) >= 1", "f: func"],
+        kernels: &[cpu_async::<SymbolicGradient>()],
         ..Op::DEFAULT
     },
 ];
@@ -72,6 +73,22 @@ struct Call(Func);
 impl AsyncKernel for Call {
     fn new(attrs: &Attrs<'_>) -> Result<Call> {
         Ok(Call(attrs.func("f")?.clone()))
+    }
+
+    fn start(&self, ctx: AsyncContext) -> Result<Started> {
+        let step = Arc::clone(&ctx.step);
+        start(&self.0, &step, ctx.into_tensors()?)
+    }
+}
+
+/// Runs the gradient of a function, which is a function of the op's own name and attributes.
+#[derive(Debug)]
+struct SymbolicGradient(Func);
+
+impl AsyncKernel for SymbolicGradient {
+    fn new(attrs: &Attrs<'_>) -> Result<SymbolicGradient> {
+        let own = Func { name: attrs.op().to_owned(), attrs: attrs.map().clone() };
+        Ok(SymbolicGradient(own))
     }
 
     fn start(&self, ctx: AsyncContext) -> Result<Started> {

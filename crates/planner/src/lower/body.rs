@@ -10,6 +10,7 @@ use tensorfleet_tensor::Result;
 use super::{Expansion, Lowering, Pending, is_call};
 use crate::edit::string_attr;
 use crate::function::{FunctionBody, instantiate_function};
+use crate::gradient::SYMBOLIC_GRADIENT;
 use crate::place;
 
 /// Where a body is put.
@@ -34,9 +35,10 @@ pub(super) struct Inlined {
 impl Lowering<'_> {
     /// The body of a function, unless it is being replaced already: recursion stays a call.
     pub(super) fn body(&self, func: &Func, pending: &Pending) -> Result<Option<FunctionBody>> {
+        let function = identity(func);
         let mut within = pending.within;
         while let Some(index) = within {
-            if self.expansions[index].function == func.name {
+            if self.expansions[index].function == function {
                 return Ok(None);
             }
             within = self.expansions[index].within;
@@ -46,7 +48,7 @@ impl Lowering<'_> {
 
     /// Notes that the calls in the body of `func` come from the call `pending`.
     pub(super) fn enter(&mut self, func: &Func, pending: &Pending) -> usize {
-        self.expansions.push(Expansion { function: func.name.clone(), within: pending.within });
+        self.expansions.push(Expansion { function: identity(func), within: pending.within });
         self.expansions.len() - 1
     }
 
@@ -95,6 +97,16 @@ impl Lowering<'_> {
         done.sort_unstable();
         done.dedup();
         Ok(Inlined { returns, done })
+    }
+}
+
+/// What tells functions apart: the name, and for a gradient of what it is one.
+fn identity(func: &Func) -> String {
+    match func.attrs.get("f") {
+        Some(AttrValue::Func(of)) if func.name == SYMBOLIC_GRADIENT => {
+            format!("{SYMBOLIC_GRADIENT}({})", identity(of))
+        }
+        _ => func.name.clone(),
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use tensorfleet_graph::{AttrList, AttrValue, Func, Node, NodeId, Output};
+use tensorfleet_graph::{AttrList, AttrValue, Func, Node, NodeId, OpLookup as _, Output};
 use tensorfleet_tensor::{DType, Result, invalid_argument};
 
 use super::body::Site;

@@ -8,6 +8,7 @@ use tensorfleet_tensor::{Result, invalid_argument};
 use super::body::Site;
 use super::{Lowering, Pending};
 use crate::edit::{NewNode, first_output};
+use crate::gradient::{self, SYMBOLIC_GRADIENT};
 
 impl Lowering<'_> {
     /// Replaces a call by the body of its function, unless either asks not to.
@@ -101,6 +102,7 @@ fn has_sources(body: &Graph) -> bool {
 /// The function that a plain call calls.
 fn called(node: &Node) -> Result<Func> {
     match node.attrs.get("f") {
+        Some(AttrValue::Func(_)) if &*node.op == SYMBOLIC_GRADIENT => Ok(gradient::called(node)),
         Some(AttrValue::Func(func)) => Ok(func.clone()),
         _ => Err(invalid_argument!("no function to call").at_node(&node.name)),
     }

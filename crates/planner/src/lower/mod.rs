@@ -12,17 +12,21 @@ mod branch;
 mod call;
 mod repeat;
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashSet;
-use tensorfleet_graph::{AttrValue, Graph, Node, NodeId, OpLookup, Output};
+use tensorfleet_framework::Registry;
+use tensorfleet_graph::{AttrValue, Graph, Node, NodeId, Output};
 use tensorfleet_tensor::Result;
 
 use crate::calls;
 use crate::edit::NewNode;
+use crate::gradient::SYMBOLIC_GRADIENT;
 use crate::redirect::Redirects;
 use crate::{Options, Step};
 
 /// Replaces all calls that can be replaced. Says whether there were any calls.
-pub(crate) fn lower(step: Step, ops: &dyn OpLookup, options: &Options) -> Result<(Step, bool)> {
+pub(crate) fn lower(step: Step, ops: &Arc<Registry>, options: &Options) -> Result<(Step, bool)> {
     let calls: Vec<NodeId> = step
         .graph
         .iter()
@@ -33,7 +37,7 @@ pub(crate) fn lower(step: Step, ops: &dyn OpLookup, options: &Options) -> Result
         return Ok((step, false));
     }
     let mut step = step;
-    calls::spell_out(&mut step.graph, ops)?;
+    calls::spell_out(&mut step.graph, &**ops)?;
     let mut lowering = Lowering::new(step, ops, options);
     lowering.pending.extend(calls.into_iter().rev().map(|id| Pending { id, within: None }));
     while let Some(pending) = lowering.pending.pop() {
@@ -53,6 +57,7 @@ pub(crate) fn is_call(graph: &Graph, node: &Node) -> bool {
             | "StatelessCase"
             | "StatelessIf"
             | "StatelessWhile"
+            | SYMBOLIC_GRADIENT
             | "While"
     ) || graph.library().find(&node.op).is_some()
 }
@@ -65,7 +70,7 @@ const MAX_NODES: usize = 1 << 20;
 struct Lowering<'a> {
     graph: Graph,
     roots: Vec<NodeId>,
-    ops: &'a dyn OpLookup,
+    ops: &'a Arc<Registry>,
     options: &'a Options,
     pending: Vec<Pending>,
     /// The functions that are being replaced, each with the one around it.
@@ -90,7 +95,7 @@ struct Expansion {
 }
 
 impl<'a> Lowering<'a> {
-    fn new(step: Step, ops: &'a dyn OpLookup, options: &'a Options) -> Lowering<'a> {
+    fn new(step: Step, ops: &'a Arc<Registry>, options: &'a Options) -> Lowering<'a> {
         let awaited = step.graph.nodes().iter().flat_map(|node| &node.control_inputs);
         let awaited = awaited.chain(&step.roots).copied().collect();
         Lowering {
@@ -130,7 +135,7 @@ impl<'a> Lowering<'a> {
     /// Adds a node that a replacement needs beside the bodies.
     fn add(&mut self, node: NewNode<'_>) -> Result<NodeId> {
         self.awaited.extend(&node.control_inputs);
-        node.add_to(&mut self.graph, self.ops)
+        node.add_to(&mut self.graph, &**self.ops)
     }
 
     /// Records that `call` is replaced and that `outputs` stand for its outputs.

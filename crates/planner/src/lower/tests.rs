@@ -399,3 +399,65 @@ fn control_flow_nests() {
         "#]],
     );
 }
+
+#[test]
+fn a_gradient_becomes_the_body_of_the_function_and_its_derivative() {
+    check(
+        "fn neg(x: float) -> (y: float = n:y:0) {
+           n = Neg(x)
+         }
+         fn f(x: float, unused: float) -> (y: float = c:output:0) {
+           c = PartitionedCall(x) {f=&neg, Tin=[float], Tout=[float]}
+         }
+         x = Const
+         dy = Const
+         g = SymbolicGradient(x, x, dy) {f=&f, Tin=[float float float], Tout=[float float]}
+         fetch = Add(g, g:1)",
+        expect![[r#"
+            x = Const
+            dy = Const
+            fetch = Add(g/gradients/c_grad/PartitionedCall/gradients/n_grad/Neg, g/ZerosLike)
+            g/ZerosLike = ZerosLike(x)
+            g/gradients/c_grad/PartitionedCall/gradients/n_grad/Neg = Neg(dy)
+        "#]],
+    );
+}
+
+#[test]
+fn the_gradient_of_a_branch_is_a_branch_of_gradients() {
+    check(
+        "fn neg(x: float) -> (y: float = n:y:0) {
+           n = Neg(x)
+         }
+         fn same(x: float) -> (y: float = x) {
+         }
+         fn f(p: bool, x: float) -> (y: float = i:output:0) {
+           i = If(p, x) {then_branch=&neg, else_branch=&same, Tin=[float], Tout=[float], \
+         _lower_using_switch_merge=true}
+         }
+         p = Const {dtype=bool}
+         x = Const
+         g = SymbolicGradient(p, x, x) {f=&f, Tin=[bool float float], Tout=[bool float]}
+         fetch = Identity(g:1)",
+        expect![[r#"
+            p = Const
+            x = Const
+            fetch = Identity(g/gradients/i_grad/If/merge_0)
+            g/gradients/i_grad/If/switch_1 = Switch(x, p)
+            g/gradients/i_grad/If/then/gradients/n_grad/Neg = Neg(g/gradients/i_grad/If/switch_1:1)
+            g/gradients/i_grad/If/merge_0 = Merge(g/gradients/i_grad/If/switch_1, g/gradients/i_grad/If/then/gradients/n_grad/Neg)
+        "#]],
+    );
+}
+
+#[test]
+fn a_gradient_that_is_not_there_is_named() {
+    check(
+        "fn f(x: float) -> (y: float = n:y:0) {
+           n = Abs(x)
+         }
+         x = Const
+         fetch = SymbolicGradient(x, x) {f=&f, Tin=[float float], Tout=[float]}",
+        expect!["NOT_FOUND: in the gradient of n (Abs): No gradient defined for op: Abs"],
+    );
+}

@@ -301,7 +301,7 @@ mod tests {
         let mut graph = parse("h = VarHandleOp\nr = ReadVariableOp(h)", &ops).unwrap();
         let placement = Placement::default().extend(&graph, &devices, &options);
         let more = ["c = Const", "a = AssignVariableOp(h, c) @ps0"].map(parse_node);
-        graph.extend(more.to_vec(), &ops).unwrap();
+        graph.extend(more.to_vec(), &*ops).unwrap();
         assert!(!placement.covers(&graph));
         let mut placed = graph.clone();
         placement.extend(&graph, &devices, &options).apply(&graph, &mut placed).unwrap();
