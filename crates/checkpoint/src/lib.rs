@@ -8,7 +8,9 @@
 //! - [`Checkpoint`] opens either, as `RestoreV2` does; one call of [`Checkpoint::restore`] is all
 //!   that op does for each tensor.
 //! - [`ShapeAndSlice`] reads the `shape_and_slices` strings of these ops.
-//! - [`FileSystem`] is where files are; [`LocalFileSystem`] is the machine's own.
+//! - [`FileSystem`] is where files are; [`LocalFileSystem`] is the machine's own, and
+//!   [`SchemeFileSystem`] the one that a path names, as `s3://bucket/model` (with the feature
+//!   `object_store`).
 //!
 //! Damaged files are `DATA_LOSS` and missing ones `NOT_FOUND`, and the message names the file. What
 //! a file claims about sizes is compared with its length before memory is allocated for it.
@@ -46,5 +48,7 @@ pub mod v1;
 mod versions;
 
 pub use checkpoint::Checkpoint;
-pub use fs::{FileSystem, LocalFileSystem, ReadFile, WriteFile};
+#[cfg(feature = "object_store")]
+pub use fs::ObjectFileSystem;
+pub use fs::{FileSystem, LocalFileSystem, ReadFile, SchemeFileSystem, WriteFile, scheme};
 pub use slice::{ShapeAndSlice, TensorSlice};

@@ -27,6 +27,18 @@ impl Temporary {
         Ok((Self { files: Arc::clone(files), path: Some(path) }, file))
     }
 
+    /// As [`Temporary::create`], but under its own name where no reader sees a file before it is
+    /// finished: large files are not moved for nothing.
+    pub(crate) fn create_hidden(
+        files: &Arc<dyn FileSystem>,
+        path: &str,
+    ) -> Result<(Self, Box<dyn WriteFile>)> {
+        if files.appears_when_finished(path) {
+            return Ok((Self { files: Arc::clone(files), path: None }, files.create(path)?));
+        }
+        Self::create(files, path)
+    }
+
     /// Gives the file its name. It must have been finished.
     pub(crate) fn rename(mut self, path: &str) -> Result<()> {
         if let Some(temporary) = &self.path {

@@ -41,7 +41,7 @@ impl Writer {
         if !parent.is_empty() {
             files.create_dir(parent)?;
         }
-        let (temporary, data) = Temporary::create(&files, &data_path(prefix, 0, 1))?;
+        let (temporary, data) = Temporary::create_hidden(&files, &data_path(prefix, 0, 1))?;
         Ok(Self {
             files,
             prefix: prefix.to_owned(),

@@ -1,18 +1,24 @@
 //! The few things that checkpoints ask of a file system.
 //!
 //! Everything in this crate goes through [`FileSystem`], so that checkpoints can live elsewhere than
-//! on local disks. Paths are strings with `/` between their parts, as in TensorFlow.
+//! on local disks: [`SchemeFileSystem`] goes by the scheme of each path. Paths are strings with `/` between their parts, as in TensorFlow.
 
 mod glob;
 mod local;
 #[cfg(test)]
 pub(crate) mod memory;
+#[cfg(feature = "object_store")]
+mod object;
+mod scheme;
 
 use std::fmt;
 
 use tensorfleet_tensor::Result;
 
 pub use local::LocalFileSystem;
+#[cfg(feature = "object_store")]
+pub use object::ObjectFileSystem;
+pub use scheme::{SchemeFileSystem, scheme};
 
 /// A place with files.
 pub trait FileSystem: fmt::Debug + Send + Sync {
@@ -21,6 +27,11 @@ pub trait FileSystem: fmt::Debug + Send + Sync {
 
     /// Creates a file, replacing one of the same name.
     fn create(&self, path: &str) -> Result<Box<dyn WriteFile>>;
+
+    /// Whether a created file appears under its name only when it is finished, as objects do.
+    fn appears_when_finished(&self, _path: &str) -> bool {
+        false
+    }
 
     /// Moves a file, replacing one of the new name. Readers see the old or the new file, whole.
     fn rename(&self, from: &str, to: &str) -> Result<()>;

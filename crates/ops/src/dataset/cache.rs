@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use tensorfleet_checkpoint::{FileSystem, LocalFileSystem, bundle};
+use tensorfleet_checkpoint::bundle;
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Resource, cpu};
 use tensorfleet_tensor::{Result, Tensor};
 
@@ -17,6 +17,7 @@ use super::dataset::{
 use super::iterator::deleter;
 use super::memory::Stored;
 use super::scope::Scope;
+use crate::record::files;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -153,7 +154,7 @@ impl Dataset for CacheDataset {
                 })
             }
             Place::File(name) => {
-                let files: Arc<dyn FileSystem> = Arc::new(LocalFileSystem);
+                let files = files();
                 let components = self.signature.types.len();
                 if files.open(&format!("{name}.index")).is_ok() {
                     let reader = bundle::Reader::open(files, name)?;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use tensorfleet_checkpoint::{FileSystem, LocalFileSystem, WriteFile};
+use tensorfleet_checkpoint::WriteFile;
 use tensorfleet_framework::{
     AsyncContext, AsyncKernel, Attrs, Kernel, KernelContext, Op, Outcome, Started, cpu, cpu_async,
 };
@@ -11,7 +11,7 @@ use tensorfleet_tensor::{Error, Result, Tensor, internal, invalid_argument, unkn
 
 use super::dataset::{DatasetRef, Element, from_tensor};
 use super::scope::{Captured, Scope};
-use crate::record::{Compression, RecordWriter};
+use crate::record::{Compression, RecordWriter, files};
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -219,7 +219,7 @@ impl AsyncKernel for ToRecords {
             Compression::parse(&text(2, "compression_type")?).unwrap_or(Compression::None);
         let scope = Scope::within(&ctx.step);
         Ok(wait(&scope.clone(), async move {
-            let file = Sink(LocalFileSystem.create(&filename)?);
+            let file = Sink(files().create(&filename)?);
             let mut writer = RecordWriter::new(compression.encoder(file));
             let mut elements = scope.iterate(&*dataset)?;
             while let Some(element) = elements.next().await? {

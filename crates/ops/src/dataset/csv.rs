@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tensorfleet_checkpoint::LocalFileSystem;
 use tensorfleet_framework::{Attrs, Op};
 use tensorfleet_tensor::{DType, Error, Result, Tensor, invalid_argument};
 
@@ -11,7 +10,7 @@ use super::dataset::{
     Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature, dataset,
 };
 use super::scope::Scope;
-use crate::record::{Compression, Stream};
+use crate::record::{Compression, Stream, files};
 use crate::string::number::{float, integer};
 
 pub(super) const OPS: &[Op] = &[
@@ -222,7 +221,7 @@ impl Records {
                     let Some(name) = format.files.get(self.next_file) else { return Ok(None) };
                     self.next_file += 1;
                     let mut stream =
-                        Stream::open(&LocalFileSystem, name, format.compression, format.buffer)?;
+                        Stream::open(&*files(), name, format.compression, format.buffer)?;
                     if format.has_header {
                         format.skip_record(&mut stream)?;
                     }

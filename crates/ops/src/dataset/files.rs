@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tensorfleet_checkpoint::{FileSystem, LocalFileSystem};
+use tensorfleet_checkpoint::FileSystem;
 use tensorfleet_framework::{Attrs, Op};
 use tensorfleet_tensor::{
     DType, PartialShape, Result, Tensor, data_loss, invalid_argument, out_of_range,
@@ -12,7 +12,7 @@ use super::dataset::{
     Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature, dataset,
 };
 use super::scope::Scope;
-use crate::record::{Compression, RecordReader, Stream};
+use crate::record::{Compression, RecordReader, Stream, files};
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -243,6 +243,7 @@ impl Dataset for FileDataset {
 
     fn iterate(&self, _: &Scope) -> Result<Box<dyn Elements>> {
         Ok(Box::new(Contents {
+            system: files(),
             files: Arc::clone(&self.files),
             compression: self.compression,
             buffer: self.buffer,
@@ -254,6 +255,7 @@ impl Dataset for FileDataset {
 }
 
 struct Contents {
+    system: Arc<dyn FileSystem>,
     files: Arc<[String]>,
     compression: Compression,
     buffer: Option<usize>,
@@ -305,7 +307,7 @@ impl Contents {
     }
 
     fn open_file(&self, name: &str, index: usize) -> Result<Open> {
-        let mut stream = Stream::open(&LocalFileSystem, name, self.compression, self.buffer)?;
+        let mut stream = Stream::open(&*self.system, name, self.compression, self.buffer)?;
         match &self.format {
             Format::Lines => Ok(Open::Lines(stream)),
             Format::Records { offsets } => {
@@ -320,7 +322,7 @@ impl Contents {
             &Format::Fixed { header, record, footer } => {
                 let left = match self.compression {
                     Compression::None => {
-                        let len = LocalFileSystem.open(name)?.len();
+                        let len = self.system.open(name)?.len();
                         let body = len.wrapping_sub(header).wrapping_sub(footer);
                         if body % record != 0 || header.saturating_add(footer) > len {
                             return Err(invalid_argument!("{}", uneven(&self.format, name, body)));

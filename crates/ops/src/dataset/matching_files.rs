@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tensorfleet_checkpoint::{FileSystem, LocalFileSystem};
 use tensorfleet_framework::{Attrs, Op};
 use tensorfleet_tensor::{DType, PartialShape, Result, Tensor, invalid_argument, not_found};
 
@@ -11,6 +10,7 @@ use super::dataset::{
     Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature, dataset,
 };
 use super::scope::Scope;
+use crate::record::files;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -101,7 +101,7 @@ impl Matches {
                 return Err(not_found!("Don't find any matched files"));
             };
             self.next += 1;
-            self.found = LocalFileSystem.glob(&String::from_utf8_lossy(pattern))?.into_iter();
+            self.found = files().glob(&String::from_utf8_lossy(pattern))?.into_iter();
         }
     }
 }

@@ -4,7 +4,8 @@ use bytes::Bytes;
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
 use tensorfleet_tensor::{Result, Shape, Tensor, resource_exhausted};
 
-use super::{FILE_COST, files, text};
+use super::{FILE_COST, text};
+use crate::record::files;
 
 pub(super) const OPS: &[Op] = &[
     Op {

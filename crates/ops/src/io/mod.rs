@@ -10,19 +10,12 @@ mod restore;
 mod save;
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
-use tensorfleet_checkpoint::{FileSystem, LocalFileSystem};
 use tensorfleet_framework::Op;
 use tensorfleet_tensor::{Result, Tensor, invalid_argument};
 
 pub(super) const OPS: &[&[Op]] =
     &[file::OPS, filename::OPS, reader_make::OPS, reader_ops::OPS, restore::OPS, save::OPS];
-
-/// Where the files of a path are.
-fn files() -> Arc<dyn FileSystem> {
-    Arc::new(LocalFileSystem)
-}
 
 /// Work with files takes a while: it belongs on threads that may wait for a disk.
 const FILE_COST: u64 = 1_000_000;

@@ -5,8 +5,7 @@ use std::fmt;
 use bytes::Bytes;
 use tensorfleet_tensor::{Result, resource_exhausted};
 
-use super::files;
-use crate::record::{Compression, RecordReader, Stream};
+use crate::record::{Compression, RecordReader, Stream, files};
 
 /// A record, named by its file and its place in it.
 #[derive(Debug)]

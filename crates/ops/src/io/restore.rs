@@ -5,7 +5,8 @@ use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
 use tensorfleet_tensor::{DType, Result};
 
 use super::save::check_names;
-use super::{FILE_COST, files, text};
+use super::{FILE_COST, text};
+use crate::record::files;
 
 pub(super) const OPS: &[Op] = &[
     Op {

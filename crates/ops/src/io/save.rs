@@ -5,7 +5,8 @@ use tensorfleet_checkpoint::{ShapeAndSlice, bundle, v1};
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
 use tensorfleet_tensor::{Result, Tensor, invalid_argument};
 
-use super::{FILE_COST, files, text};
+use super::{FILE_COST, text};
+use crate::record::files;
 
 pub(super) const OPS: &[Op] = &[
     Op {

@@ -1,16 +1,12 @@
 //! Filling tables that are filled once, from tensors or from the lines of a file.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind};
-
 use bytes::Bytes;
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
-use tensorfleet_tensor::{
-    DType, Result, Shape, Tensor, invalid_argument, not_found, unknown_error,
-};
+use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
 
 use super::access::table_of;
 use super::table::{Cells, Kind, Table};
+use crate::record::{Compression, Stream, files};
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -211,20 +207,11 @@ impl InitializeFromTextFile {
         self.value.check("Value", signature.value_dtype)?;
         let mut keys = Column::new(signature.key_dtype)?;
         let mut values = Column::new(signature.value_dtype)?;
-        let file = File::open(name).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => not_found!("{name}; No such file or directory"),
-            _ => unknown_error!("{name}; {error}"),
-        })?;
+        let mut file = Stream::open(&*files(), name, Compression::None, None)?;
         let fields = self.key.fields().max(self.value.fields());
         let mut count = 0i64;
-        for line in BufReader::new(file).split(b'\n') {
-            if self.vocab_size >= 0 && count >= self.vocab_size {
-                break;
-            }
-            let mut line = line.map_err(|error| unknown_error!("{name}; {error}"))?;
-            if line.last() == Some(&b'\r') {
-                line.pop();
-            }
+        while self.vocab_size < 0 || count < self.vocab_size {
+            let Some(line) = file.line()? else { break };
             if line.is_empty() {
                 return Err(invalid_argument!(
                     "Invalid content in {name}: empty line found at position {count}."

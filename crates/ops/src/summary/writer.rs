@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use tensorfleet_checkpoint::scheme;
 use tensorfleet_framework::Resource;
-use tensorfleet_tensor::{Result, unknown_error};
+use tensorfleet_tensor::{Result, unimplemented_error, unknown_error};
 
 use super::wire::{Event, encode_event};
 use crate::record::RecordWriter;
@@ -56,6 +57,17 @@ impl SummaryWriter {
         flush_millis: i32,
     ) -> Result<SummaryWriter> {
         let failed = |error| unknown_error!("Could not initialize events writer: {error}");
+        // An event file grows while others read it, which an object cannot.
+        let directory = match scheme(directory) {
+            None => directory,
+            Some("file") => directory.trim_start_matches("file://"),
+            Some(scheme) => {
+                return Err(unimplemented_error!(
+                    "File system scheme '{scheme}' not implemented for event files (file: \
+                     '{directory}')"
+                ));
+            }
+        };
         fs::create_dir_all(directory).map_err(failed)?;
         let (time, process) = (now() as u64, std::process::id());
         let name = format!("events.out.tfevents.{time:010}.{}.{process}.{count}{suffix}", host());

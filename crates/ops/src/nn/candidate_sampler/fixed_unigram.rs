@@ -1,8 +1,12 @@
 //! A distribution given by weights, drawn from by the alias method.
 
+use std::iter;
+
 use tensorfleet_framework::Attrs;
 use tensorfleet_kernels::random::Words;
-use tensorfleet_tensor::{Error, Result, invalid_argument, not_found, unknown_error};
+use tensorfleet_tensor::{Error, Result, invalid_argument};
+
+use crate::record::{Compression, Stream, files};
 
 /// Weights of classes that do not change.
 #[derive(Debug)]
@@ -78,12 +82,11 @@ fn wrong_size(range: i64, size: i64) -> Error {
 
 /// Reads the weights of a vocabulary: the last column of each line.
 fn read_vocabulary(file: &str) -> Result<Vec<f32>> {
-    let text = std::fs::read_to_string(file).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => not_found!("{file}; No such file or directory"),
-        _ => unknown_error!("{file}; {error}"),
-    })?;
-    text.lines()
+    let mut file = Stream::open(&*files(), file, Compression::None, None)?;
+    iter::from_fn(|| file.line().transpose())
         .map(|line| {
+            let line = line?;
+            let line = String::from_utf8_lossy(&line);
             let weight = line.rsplit(',').next().unwrap_or_default();
             weight
                 .trim()
