@@ -8,15 +8,16 @@ v1 = tf.compat.v1
 
 MIXES = {
     "alone": {},
-    "tensorflow_workers": {"worker": "tensorflow"},
-    "tensorflow_ps": {"ps": "tensorflow"},
+    "grpc_only": {"env": {"TENSORFLEET_GRPC_ONLY": "1"}},
+    "tensorflow_workers": {"engines": {"worker": "tensorflow"}},
+    "tensorflow_ps": {"engines": {"ps": "tensorflow"}},
 }
 
 
 @pytest.fixture(params=MIXES)
 def mixed(request, cluster):
-    """A cluster of two ps and two workers in each mix of engines."""
-    return cluster(num_workers=2, num_ps=2, engines=MIXES[request.param])
+    """A cluster of two ps and two workers in each mix of engines and ways to speak."""
+    return cluster(num_workers=2, num_ps=2, **MIXES[request.param])
 
 
 def short(seconds=20):

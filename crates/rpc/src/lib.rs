@@ -2,6 +2,7 @@
 //!
 //! The only crate that knows tonic.
 
+mod link;
 mod master;
 mod master_client;
 mod neighbours;

@@ -18,6 +18,7 @@ pub(crate) struct ClusterPeers {
     tasks: Vec<(DeviceName, String)>,
     runtime: Handle,
     neighbours: Arc<Neighbours>,
+    links: bool,
     clients: Mutex<FxHashMap<DeviceName, Arc<RemoteWorker>>>,
 }
 
@@ -26,6 +27,7 @@ impl ClusterPeers {
         cluster: &ClusterSpec,
         runtime: Handle,
         neighbours: Arc<Neighbours>,
+        links: bool,
     ) -> ClusterPeers {
         let mut tasks = Vec::new();
         for job in cluster.jobs() {
@@ -39,7 +41,7 @@ impl ClusterPeers {
                 tasks.push((name, address.to_owned()));
             }
         }
-        ClusterPeers { tasks, runtime, neighbours, clients: Mutex::default() }
+        ClusterPeers { tasks, runtime, neighbours, links, clients: Mutex::default() }
     }
 }
 
@@ -59,13 +61,14 @@ impl Peers for ClusterPeers {
         if let Some(client) = clients.get(task) {
             return Ok(Arc::clone(client) as _);
         }
-        let client = Arc::new(RemoteWorker::new(task.clone(), address, self.runtime.clone())?);
+        let client =
+            Arc::new(RemoteWorker::new(task.clone(), address, self.runtime.clone(), self.links)?);
         clients.insert(task.clone(), Arc::clone(&client));
         Ok(client)
     }
 
     fn with_cluster(&self, cluster: &ClusterSpec) -> Result<Arc<dyn Peers>> {
         let neighbours = Arc::clone(&self.neighbours);
-        Ok(Arc::new(ClusterPeers::new(cluster, self.runtime.clone(), neighbours)))
+        Ok(Arc::new(ClusterPeers::new(cluster, self.runtime.clone(), neighbours, self.links)))
     }
 }

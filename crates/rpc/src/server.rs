@@ -15,9 +15,9 @@ use tensorfleet_runtime::ComputePool;
 use tensorfleet_tensor::{Result, invalid_argument, not_found, unavailable};
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
-use tokio::sync::watch;
-use tonic::transport::server::TcpIncoming;
+use tokio::sync::{mpsc, watch};
 
+use crate::link::{Links, Token, accept};
 use crate::master::MasterHandler;
 use crate::neighbours::Neighbours;
 use crate::peers::ClusterPeers;
@@ -33,6 +33,8 @@ pub struct ServerConfig {
     pub pool: Arc<ComputePool>,
     /// The other tasks of this process that it may call.
     pub neighbours: Arc<Neighbours>,
+    /// Whether other tensorfleet tasks may use links; without them all calls go over gRPC.
+    pub links: bool,
 }
 
 /// An address that is taken for a server.
@@ -78,6 +80,9 @@ impl fmt::Debug for Server {
 /// How long calls that are under way may go on when the server stops.
 const DRAIN: Duration = Duration::from_millis(500);
 
+/// How many accepted connections may wait for gRPC to take them.
+const ACCEPTED: usize = 64;
+
 impl Server {
     /// Starts to serve on the runtime that it is called in.
     pub fn start(listener: Listener, config: ServerConfig) -> Result<Server> {
@@ -100,14 +105,17 @@ impl Server {
             config.spec.cluster(),
             Handle::current(),
             Arc::clone(&neighbours),
+            config.links,
         ));
         let worker = Arc::new(Worker::new(Arc::clone(&task), Arc::clone(&peers) as _));
         let known_as = config.spec.cluster().address(name)?.to_owned();
         neighbours.insert(known_as.clone(), &worker);
         let master = Arc::new(Master::new(Arc::clone(&task), Arc::clone(&worker), peers));
+        let token = config.links.then(Token::random);
         let worker_handler = WorkerHandler {
             task: Arc::clone(&task),
             worker,
+            link: token,
             recent_runs: Arc::default(),
             recent_tensors: Arc::default(),
         };
@@ -117,9 +125,12 @@ impl Server {
                     .max_decoding_message_size(usize::MAX)
                     .max_encoding_message_size(usize::MAX),
             )
-            .add_service(WorkerService::new(worker_handler));
+            .add_service(WorkerService::new(worker_handler.clone()));
         let stop = watch::Sender::new(false);
-        let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+        let (grpc, mut connections) = mpsc::channel(ACCEPTED);
+        let incoming = futures_util::stream::poll_fn(move |cx| connections.poll_recv(cx));
+        let doors = Links { token, handler: worker_handler, stop: stop.subscribe(), drain: DRAIN };
+        let accepting = accept(listener, grpc, doors);
         let mut stopped = stop.subscribe();
         let mut forced = stop.subscribe();
         let ended = watch::Sender::new(false);
@@ -133,14 +144,17 @@ impl Server {
                 let _ = forced.wait_for(|stop| *stop).await;
                 tokio::time::sleep(DRAIN).await;
             };
-            tokio::select! {
-                outcome = graceful => {
-                    if let Err(error) = outcome {
-                        tracing::error!("the server failed: {error}");
+            let serving = async {
+                tokio::select! {
+                    outcome = graceful => {
+                        if let Err(error) = outcome {
+                            tracing::error!("the server failed: {error}");
+                        }
                     }
+                    () = force => {}
                 }
-                () = force => {}
-            }
+            };
+            tokio::join!(accepting, serving);
             ended.send_replace(true);
         });
         Ok(Server { address, stop, stopped: joined, task, neighbours, known_as })

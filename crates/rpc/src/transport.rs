@@ -12,13 +12,13 @@ const CONNECTION_WINDOW: u32 = 32 << 20;
 const FRAME: u32 = 1 << 20;
 
 /// How long a connection may take to come up.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A peer whose machine does not answer for `IDLE + RETRIES * INTERVAL` is gone. The kernel asks:
 /// pings of HTTP/2 would do, but TensorFlow's servers hang up on a client that pings this often.
-const KEEPALIVE_IDLE: Duration = Duration::from_secs(2);
-const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(1);
-const KEEPALIVE_RETRIES: u32 = 2;
+pub(crate) const KEEPALIVE_IDLE: Duration = Duration::from_secs(2);
+pub(crate) const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(1);
+pub(crate) const KEEPALIVE_RETRIES: u32 = 2;
 
 /// Settings of the connection to a peer. The connector never uses a proxy.
 pub(crate) fn tune_client(endpoint: Endpoint) -> Endpoint {

@@ -12,6 +12,7 @@ use tensorfleet_tensor::wire as tensor_wire;
 use tensorfleet_tensor::{Error, Result, unimplemented_error};
 use tonic::{Request, Response, Status};
 
+use crate::link::{Offer, Token};
 use crate::recent::RecentRequests;
 use crate::status::{reply, to_status};
 use crate::wire;
@@ -23,6 +24,8 @@ pub(crate) struct WorkerHandler {
     pub(crate) worker: Arc<Worker>,
     pub(crate) recent_runs: Arc<RecentRequests>,
     pub(crate) recent_tensors: Arc<RecentRequests>,
+    /// What is offered to peers that know links.
+    pub(crate) link: Option<Token>,
 }
 
 fn collective(method: &str) -> Status {
@@ -79,7 +82,17 @@ impl WorkerHandler {
         self.worker.register_graph(&session, &graph)
     }
 
-    async fn run(&self, request: pb::RunGraphRequest) -> Result<pb::RunGraphResponse> {
+    /// Runs a partition. Errors go where the master wants them.
+    pub(crate) async fn run(&self, request: pb::RunGraphRequest) -> Result<pb::RunGraphResponse> {
+        let errors_in_body = request.store_errors_in_response_body;
+        match self.try_run(request).await {
+            // A body has no place for the mark of a consequence; a status has.
+            Err(error) if errors_in_body && !error.is_derived() => Ok(error_in_body(&error)),
+            outcome => outcome,
+        }
+    }
+
+    async fn try_run(&self, request: pb::RunGraphRequest) -> Result<pb::RunGraphResponse> {
         self.recent_runs.check(request.request_id, "RunGraph (Worker)")?;
         let session =
             self.session_handle(request.session_handle, request.create_worker_session_called)?;
@@ -139,7 +152,11 @@ impl WorkerService for WorkerHandler {
         _: Request<pb::GetStatusRequest>,
     ) -> Result<Response<pb::GetStatusResponse>, Status> {
         let device_attributes = self.worker.devices().iter().map(wire::device_attributes).collect();
-        Ok(Response::new(pb::GetStatusResponse { device_attributes }))
+        let mut response = Response::new(pb::GetStatusResponse { device_attributes });
+        if let Some(token) = self.link {
+            Offer::make(token, response.metadata_mut());
+        }
+        Ok(response)
     }
 
     async fn create_worker_session(
@@ -184,15 +201,7 @@ impl WorkerService for WorkerHandler {
         &self,
         request: Request<pb::RunGraphRequest>,
     ) -> Result<Response<pb::RunGraphResponse>, Status> {
-        let request = request.into_inner();
-        let errors_in_body = request.store_errors_in_response_body;
-        match self.run(request).await {
-            // A body has no place for the mark of a consequence; a status has.
-            Err(error) if errors_in_body && !error.is_derived() => {
-                Ok(Response::new(error_in_body(&error)))
-            }
-            outcome => reply(outcome),
-        }
+        reply(self.run(request.into_inner()).await)
     }
 
     async fn cleanup_graph(

@@ -12,12 +12,13 @@ use tensorfleet_graph::wire as graph_wire;
 use tensorfleet_planner::Device;
 use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_proto::tensorflow::worker_service_client::WorkerServiceClient;
-use tensorfleet_tensor::{Code, Error, Result, cancelled, internal, invalid_argument};
+use tensorfleet_tensor::{Code, Error, Result, cancelled, internal, invalid_argument, unavailable};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tonic::Status;
 use tonic::transport::{Channel, Endpoint};
 
+use crate::link::{Broken, Call, Link, LinkSlot, Offer};
 use crate::recv_tensor::receive;
 use crate::status::from_status;
 use crate::{transport, wire};
@@ -30,11 +31,17 @@ pub(crate) struct RemoteWorker {
     client: WorkerServiceClient<Channel>,
     channel: Channel,
     runtime: Handle,
+    link: Arc<LinkSlot>,
 }
 
 impl RemoteWorker {
     /// Prepares a connection; it is made with the first call.
-    pub(crate) fn new(task: DeviceName, address: &str, runtime: Handle) -> Result<RemoteWorker> {
+    pub(crate) fn new(
+        task: DeviceName,
+        address: &str,
+        runtime: Handle,
+        links: bool,
+    ) -> Result<RemoteWorker> {
         let endpoint = Endpoint::from_shared(format!("http://{address}"))
             .map_err(|error| invalid_argument!("{address} is not an address of {task}: {error}"))?;
         let channel = {
@@ -45,7 +52,41 @@ impl RemoteWorker {
         let client = WorkerServiceClient::new(channel.clone())
             .max_decoding_message_size(usize::MAX)
             .max_encoding_message_size(usize::MAX);
-        Ok(RemoteWorker { task, address: address.into(), client, channel, runtime })
+        let address = address.into();
+        Ok(RemoteWorker { task, address, client, channel, runtime, link: LinkSlot::new(links) })
+    }
+
+    /// The link to the worker, if one is up.
+    fn link(&self) -> Option<Arc<Link>> {
+        self.link.get(|| {
+            let (mut client, address) = (self.client.clone(), Arc::clone(&self.address));
+            let connecting = async move {
+                let status = client.get_status(pb::GetStatusRequest {}).await.ok()?;
+                Some(match Offer::find(status.metadata()) {
+                    Some(offer) => Link::connect(offer, &address).await.ok(),
+                    None => None,
+                })
+            };
+            (self.runtime.clone(), connecting)
+        })
+    }
+
+    /// Awaits a call over a link.
+    fn linked<T: Send + 'static>(
+        &self,
+        method: &'static str,
+        call: Call<T>,
+    ) -> BoxFuture<Result<T>> {
+        let (task, address) = (self.task.clone(), Arc::clone(&self.address));
+        Box::pin(async move {
+            match call.await {
+                Ok(outcome) => outcome.map_err(|error| describe(&error, &task, method)),
+                Err(Broken) => {
+                    let error = unreachable(&task, &address, ": the connection was closed");
+                    Err(describe(&error, &task, method))
+                }
+            }
+        })
     }
 
     /// Starts a call on the network's threads, whichever thread waits for it.
@@ -59,7 +100,9 @@ impl RemoteWorker {
         Box::pin(async move {
             match handle.await {
                 Some(Ok(response)) => Ok(response.into_inner()),
-                Some(Err(status)) => Err(describe(&status, &task, &address, method)),
+                Some(Err(status)) => {
+                    Err(describe(&read_status(&status, &task, &address), &task, method))
+                }
                 None => Err(cancelled!("the call of {method} on {task} was cancelled")),
             }
         })
@@ -86,33 +129,38 @@ impl<T> Future for AbortOnDrop<T> {
     }
 }
 
-/// Turns a failed call into an error that says which task failed. TensorFlow's coordinator finds
-/// the task at fault by the words "GRPC error information from remote target".
-fn describe(status: &Status, task: &DeviceName, address: &str, method: &str) -> Error {
-    let error = from_status(status);
-    let service = "tensorflow.WorkerService";
+/// What a failed gRPC call says.
+fn read_status(status: &Status, task: &DeviceName, address: &str) -> Error {
     // A connection that failed says so only in its chain of sources.
-    let mut cause = String::new();
+    let mut cause = None;
     let mut source = std::error::Error::source(status);
     while let Some(error) = source {
-        cause = format!(": {error}");
+        cause = Some(format!(": {error}"));
         source = error.source();
     }
-    let is_transport = std::error::Error::source(status).is_some();
-    // Without an answer the task is gone, whatever the transport calls it.
-    let code = if is_transport { Code::Unavailable } else { error.code() };
-    let message = if is_transport {
-        format!("{task} at {address} cannot be reached{cause}")
-    } else {
-        error.message().to_owned()
-    };
+    match cause {
+        None => from_status(status),
+        // Without an answer the task is gone, whatever the transport calls it.
+        Some(cause) => unreachable(task, address, &cause),
+    }
+}
+
+fn unreachable(task: &DeviceName, address: &str, cause: &str) -> Error {
+    unavailable!("{task} at {address} cannot be reached{cause}")
+}
+
+/// Says which task failed. TensorFlow's coordinator finds the task at fault by the words "GRPC error
+/// information from remote target".
+fn describe(error: &Error, task: &DeviceName, method: &str) -> Error {
+    let message = error.message();
     let mut described = Error::new(
-        code,
+        error.code(),
         format!(
             "{message}\nAdditional GRPC error information from remote target {task} while calling \
-             /{service}/{method}:\n:UNKNOWN:Error received from peer  {{grpc_message:\"{}\", grpc_status:{}}}",
+             /tensorflow.WorkerService/{method}:\n:UNKNOWN:Error received from peer  \
+             {{grpc_message:\"{}\", grpc_status:{}}}",
             message.lines().next().unwrap_or_default(),
-            code as i32
+            error.code() as i32
         ),
     );
     if error.is_derived() {
@@ -197,26 +245,15 @@ impl WorkerClient for RemoteWorker {
         if !request.args.is_empty() {
             return Box::pin(async { Err(internal!("feeds stay on the master's own task")) });
         }
-        let mut client = self.client.clone();
         let task = self.task.clone();
-        let call = self.call("RunGraph", async move {
-            client
-                .run_graph(pb::RunGraphRequest {
-                    session_handle: request.session,
-                    create_worker_session_called: true,
-                    graph_handle: request.graph,
-                    step_id: request.step,
-                    exec_opts: Some(pb::ExecutorOpts {
-                        record_timeline: request.trace,
-                        ..Default::default()
-                    }),
-                    recv_key: request.recv_keys,
-                    store_errors_in_response_body: true,
-                    request_id: random_nonzero() as i64,
-                    ..Default::default()
-                })
-                .await
-        });
+        let request = run_graph_request(request);
+        let call = match self.link() {
+            Some(link) => self.linked("RunGraph", link.run_graph(&request)),
+            None => {
+                let mut client = self.client.clone();
+                self.call("RunGraph", async move { client.run_graph(request).await })
+            }
+        };
         Box::pin(async move {
             let response = call.await?;
             if response.status_code != 0 {
@@ -232,6 +269,10 @@ impl WorkerClient for RemoteWorker {
     }
 
     fn cleanup_graph(&self, step: StepId) -> BoxFuture<Result<()>> {
+        if let Some(link) = self.link() {
+            link.cleanup_graph(step);
+            return Box::pin(async { Ok(()) });
+        }
         let mut client = self.client.clone();
         let call = self.call("CleanupGraph", async move {
             client.cleanup_graph(pb::CleanupGraphRequest { step_id: step.0 }).await
@@ -254,7 +295,24 @@ impl WorkerClient for RemoteWorker {
             request_id: random_nonzero() as i64,
             ..Default::default()
         };
+        if let Some(link) = self.link() {
+            return self.linked("RecvTensor", link.recv_tensor(&request));
+        }
         self.call("RecvTensor", receive(self.channel.clone(), request))
+    }
+}
+
+fn run_graph_request(request: RunGraph) -> pb::RunGraphRequest {
+    pb::RunGraphRequest {
+        session_handle: request.session,
+        create_worker_session_called: true,
+        graph_handle: request.graph,
+        step_id: request.step,
+        exec_opts: Some(pb::ExecutorOpts { record_timeline: request.trace, ..Default::default() }),
+        recv_key: request.recv_keys,
+        store_errors_in_response_body: true,
+        request_id: random_nonzero() as i64,
+        ..Default::default()
     }
 }
 

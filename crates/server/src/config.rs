@@ -12,6 +12,7 @@ use crate::Host;
 pub struct Config {
     pub(crate) cpu_devices: Option<u32>,
     pub(crate) network_only: bool,
+    pub(crate) grpc_only: bool,
     threads: Option<usize>,
     host: Arc<OnceLock<Arc<Host>>>,
 }
@@ -36,6 +37,14 @@ impl Config {
     pub fn network_only(mut self) -> Config {
         self.network_only = true;
         self
+    }
+
+    /// Lets servers speak to other tasks over gRPC only, as TensorFlow's do, even where the others
+    /// know faster ways.
+    #[must_use]
+    pub fn grpc_only(mut self) -> Config {
+        self.grpc_only = true;
+        self.network_only()
     }
 
     /// The threads, started by whoever asks first.

@@ -16,6 +16,7 @@ pub struct Server {
     spec: ServerSpec,
     host: Arc<Host>,
     network_only: bool,
+    grpc_only: bool,
     address: SocketAddr,
     state: Mutex<State>,
 }
@@ -73,6 +74,7 @@ impl Server {
             spec,
             host: config.host()?,
             network_only: config.network_only,
+            grpc_only: config.grpc_only,
             address: listener.address(),
             state: Mutex::new(State::Ready(listener)),
         })
@@ -111,6 +113,7 @@ impl Server {
             } else {
                 Arc::clone(&self.host.neighbours)
             },
+            links: !self.grpc_only,
         };
         let _runtime = self.host.handle().enter();
         *state = State::Serving(Arc::new(tensorfleet_rpc::Server::start(listener, config)?));

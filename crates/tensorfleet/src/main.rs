@@ -57,7 +57,10 @@ fn log_to_stderr(level: &str) {
 }
 
 fn serve(serve: Serve) -> Result<()> {
-    let config = Config::default();
+    let mut config = Config::default();
+    if serve.grpc_only {
+        config = config.grpc_only();
+    }
     let signals = Signals::new(&config)?;
     let server = Server::bind(serve.spec, &serve.bind, &config)?;
     server.start()?;

@@ -41,6 +41,11 @@ fn tasks_of_one_process_also_speak_over_the_network() {
 }
 
 #[test]
+fn tasks_of_one_process_also_speak_grpc_as_tensorflow_does() {
+    train_across_tasks(&Config::default().grpc_only());
+}
+
+#[test]
 fn a_local_server_is_a_cluster_of_one() {
     let server = Server::create_local_server(&Config::default(), true).unwrap();
     assert_eq!(server.server_def().task().to_string(), "/job:local/replica:0/task:0");

@@ -151,6 +151,10 @@ pub(super) struct ServeArguments {
     /// Where to listen, as HOST, HOST:PORT or :PORT, instead of the task's address in the cluster
     #[arg(long, value_name = "ADDRESS", help_heading = TASK)]
     pub(super) bind: Option<String>,
+    /// Speak to other tasks over gRPC only, even where they know faster ways; the environment
+    /// variable TENSORFLEET_GRPC_ONLY=1 says the same
+    #[arg(long = "grpc_only", help_heading = TASK)]
+    pub(super) grpc_only: bool,
 }
 
 const CLUSTER: &str = "Cluster";

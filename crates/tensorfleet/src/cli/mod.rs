@@ -36,6 +36,8 @@ pub struct Serve {
     pub spec: ServerSpec,
     /// Where to listen: what the cluster says of this task, unless told otherwise.
     pub bind: Address,
+    /// Whether other tasks are spoken to over gRPC only.
+    pub grpc_only: bool,
 }
 
 /// A cluster in one process.
@@ -67,7 +69,10 @@ fn parse_from(
     match arguments::read(arguments)? {
         Arguments::Run(Subcommand::Serve(arguments)) => {
             let config = environment("TF_CONFIG").filter(|text| !text.trim().is_empty());
-            let serve = serve::resolve(&arguments, config.as_deref());
+            let mut serve = serve::resolve(&arguments, config.as_deref());
+            if let Ok(serve) = &mut serve {
+                serve.grpc_only |= environment("TENSORFLEET_GRPC_ONLY").as_deref() == Some("1");
+            }
             serve.map(Command::Serve).map_err(Refusal::Configuration)
         }
         Arguments::Run(Subcommand::Demo(arguments)) => {

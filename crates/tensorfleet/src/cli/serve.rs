@@ -19,7 +19,7 @@ pub(super) fn resolve(arguments: &ServeArguments, tf_config: Option<&str>) -> Re
         Some(text) => bind_address(text, address).context(|| "--bind")?,
         None => address,
     };
-    Ok(Serve { spec, bind })
+    Ok(Serve { spec, bind, grpc_only: arguments.grpc_only })
 }
 
 fn server_spec(arguments: &ServeArguments, tf_config: Option<&str>) -> Result<ServerSpec> {

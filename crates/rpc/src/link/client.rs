@@ -1,0 +1,314 @@
+//! The client's side of a link.
+
+use std::future::Future;
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Context, Poll};
+
+use prost::Message;
+use rustc_hash::FxHashMap;
+use tensorfleet_framework::{Parcel, StepId};
+use tensorfleet_proto::tensorflow as pb;
+use tensorfleet_tensor::wire as tensor_wire;
+use tensorfleet_tensor::{DType, Error, Result, Tensor, internal};
+use tokio::sync::oneshot;
+
+use super::frame::{Header, Kind, decode_failure};
+use super::inbox::{Inbox, Incoming};
+use super::offer::Offer;
+use super::outbox::Outbox;
+use super::socket::Socket;
+
+/// A link to a worker.
+#[derive(Debug)]
+pub(crate) struct Link {
+    outbox: Outbox,
+    calls: Mutex<Calls>,
+}
+
+#[derive(Debug, Default)]
+struct Calls {
+    last: u64,
+    waiting: FxHashMap<u64, Waiting>,
+    is_broken: bool,
+}
+
+/// Who waits for the answer of a call.
+#[derive(Debug)]
+enum Waiting {
+    Run(oneshot::Sender<Result<pb::RunGraphResponse>>),
+    Tensor(oneshot::Sender<Result<Parcel>>),
+}
+
+impl Waiting {
+    fn fail(self, error: Error) {
+        // Whoever stopped waiting needs no error.
+        match self {
+            Waiting::Run(waiting) => drop(waiting.send(Err(error))),
+            Waiting::Tensor(waiting) => drop(waiting.send(Err(error))),
+        }
+    }
+}
+
+impl Link {
+    /// Connects to a server that offered it. The link works until the connection ends.
+    pub(crate) async fn connect(offer: Offer, address: &str) -> io::Result<Arc<Link>> {
+        let socket = Arc::new(offer.connect(address).await?);
+        let link =
+            Arc::new(Link { outbox: Outbox::new(Arc::clone(&socket)), calls: Mutex::default() });
+        tokio::spawn(Arc::clone(&link).work(socket));
+        Ok(link)
+    }
+
+    fn calls(&self) -> MutexGuard<'_, Calls> {
+        self.calls.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Whether the connection has ended.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.calls().is_broken
+    }
+
+    /// Runs a partition.
+    pub(crate) fn run_graph(
+        self: &Arc<Self>,
+        request: &pb::RunGraphRequest,
+    ) -> Call<pb::RunGraphResponse> {
+        self.call(Kind::RunGraph, &request.encode_to_vec(), Waiting::Run)
+    }
+
+    /// Fetches a tensor.
+    pub(crate) fn recv_tensor(self: &Arc<Self>, request: &pb::RecvTensorRequest) -> Call<Parcel> {
+        self.call(Kind::RecvTensor, &request.encode_to_vec(), Waiting::Tensor)
+    }
+
+    /// Ends a step, without waiting for it.
+    pub(crate) fn cleanup_graph(&self, step: StepId) {
+        self.outbox.send(Kind::Cleanup, 0, &step.0.to_le_bytes());
+    }
+
+    fn call<T>(
+        self: &Arc<Self>,
+        kind: Kind,
+        message: &[u8],
+        waiting: fn(oneshot::Sender<Result<T>>) -> Waiting,
+    ) -> Call<T> {
+        let (sender, answer) = oneshot::channel();
+        let mut calls = self.calls();
+        calls.last += 1;
+        let id = calls.last;
+        // On a broken link the sender is dropped here, which is what breaks the call.
+        if !calls.is_broken {
+            calls.waiting.insert(id, waiting(sender));
+            drop(calls);
+            self.outbox.send(kind, id, message);
+        }
+        Call { link: Arc::clone(self), id, answer }
+    }
+
+    /// Takes answers until the connection ends.
+    async fn work(self: Arc<Self>, socket: Arc<Socket>) {
+        let mut reader =
+            Reader { link: &self, inbox: Inbox::new(socket), arriving: FxHashMap::default() };
+        let ended = {
+            let reading = pin!(reader.read());
+            let writing = pin!(self.outbox.drain());
+            tokio::select! {
+                outcome = reading => outcome,
+                () = writing => Ok(()),
+            }
+        };
+        if let Err(error) = ended {
+            tracing::debug!("a link broke: {error}");
+        }
+        self.outbox.close();
+        let waiting = {
+            let mut calls = self.calls();
+            calls.is_broken = true;
+            std::mem::take(&mut calls.waiting)
+        };
+        drop(waiting);
+    }
+}
+
+/// A call under way. Dropping it cancels the call.
+#[derive(Debug)]
+pub(crate) struct Call<T> {
+    link: Arc<Link>,
+    id: u64,
+    answer: oneshot::Receiver<Result<T>>,
+}
+
+/// The connection ended before the answer came.
+#[derive(Debug)]
+pub(crate) struct Broken;
+
+impl<T> Future for Call<T> {
+    type Output = std::result::Result<Result<T>, Broken>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.answer).poll(cx).map_err(|_| Broken)
+    }
+}
+
+impl<T> Drop for Call<T> {
+    fn drop(&mut self) {
+        let was_waiting = self.link.calls().waiting.remove(&self.id).is_some();
+        if was_waiting {
+            self.link.outbox.send(Kind::Cancel, self.id, &[]);
+        }
+    }
+}
+
+/// Reads the answers of a link.
+struct Reader<'a> {
+    link: &'a Link,
+    inbox: Inbox,
+    /// Tensors of which a part has come.
+    arriving: FxHashMap<u64, Arriving>,
+}
+
+struct Arriving {
+    parcel: Parcel,
+    filled: usize,
+}
+
+impl Reader<'_> {
+    async fn read(&mut self) -> io::Result<()> {
+        loop {
+            while let Some(incoming) = self.inbox.next()? {
+                match incoming {
+                    Incoming::Piece(header) => self.piece(header).await?,
+                    Incoming::Frame(header, message) => {
+                        if header.kind == Kind::Tensor {
+                            match begin_tensor(message) {
+                                Ok(arriving) => {
+                                    self.arriving.insert(header.call, arriving);
+                                }
+                                Err(error) => self.link.fail(header.call, error),
+                            }
+                        } else {
+                            self.link.answer(header, message)?;
+                        }
+                    }
+                }
+            }
+            if !self.inbox.fill().await? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Reads a piece straight into its tensor.
+    async fn piece(&mut self, header: Header) -> io::Result<()> {
+        let mut left = header.len as usize;
+        let is_wanted = self.link.calls().waiting.contains_key(&header.call);
+        let mut arriving = self.arriving.remove(&header.call).filter(|_| is_wanted);
+        let mut waste = if arriving.is_none() { vec![0; left.min(WASTE)] } else { Vec::new() };
+        while left > 0 {
+            let len = match &mut arriving {
+                None => {
+                    let room = left.min(WASTE);
+                    self.inbox.read_piece(&mut waste[..room])?
+                }
+                Some(arriving) => {
+                    let from = arriving.filled;
+                    let inbox = &mut self.inbox;
+                    let mut read = Ok(0);
+                    let written = arriving.parcel.tensor.write_raw(|bytes| {
+                        if let Some(place) = bytes.get_mut(from..from + left) {
+                            read = inbox.read_piece(place);
+                            return Ok(());
+                        }
+                        Err(internal!("a tensor is longer than it said"))
+                    });
+                    if let Err(error) = written {
+                        return Err(io::Error::new(io::ErrorKind::InvalidData, error.to_string()));
+                    }
+                    let len = read?;
+                    arriving.filled += len;
+                    len
+                }
+            };
+            left -= len;
+            if len == 0 {
+                self.inbox.wait().await?;
+            } else {
+                // A sender that never pauses must not keep this thread for itself.
+                tokio::task::coop::consume_budget().await;
+            }
+        }
+        if let Some(arriving) = arriving {
+            if arriving.filled == arriving.parcel.tensor.byte_len() {
+                self.link.deliver(header.call, arriving.parcel);
+            } else {
+                self.arriving.insert(header.call, arriving);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How much is read at once of what nobody wants.
+const WASTE: usize = 64 << 10;
+
+fn begin_tensor(message: &[u8]) -> Result<Arriving> {
+    let response = pb::RecvTensorResponse::decode(message)
+        .map_err(|error| internal!("the answer cannot be read: {error}"))?;
+    let head = response.tensor.unwrap_or_default();
+    let dtype = DType::from_number(head.dtype)
+        .filter(|dtype| dtype.is_plain() && *dtype != DType::Bool)
+        .ok_or_else(|| internal!("a tensor of type {} cannot come in pieces", head.dtype))?;
+    let shape = tensor_wire::shape(head.tensor_shape.as_ref())?;
+    let tensor = Tensor::build_raw(dtype, shape, |_| Ok(()))?;
+    Ok(Arriving { parcel: Parcel { tensor, is_dead: response.is_dead }, filled: 0 })
+}
+
+impl Link {
+    fn take(&self, call: u64) -> Option<Waiting> {
+        self.calls().waiting.remove(&call)
+    }
+
+    fn fail(&self, call: u64, error: Error) {
+        if let Some(waiting) = self.take(call) {
+            waiting.fail(error);
+        }
+    }
+
+    fn deliver(&self, call: u64, parcel: Parcel) {
+        if let Some(Waiting::Tensor(waiting)) = self.take(call) {
+            // Whoever stopped waiting needs no tensor.
+            let _ = waiting.send(Ok(parcel));
+        }
+    }
+
+    /// Hands an answer to whoever waits for it. Those of cancelled calls may still come.
+    fn answer(&self, header: Header, message: &[u8]) -> io::Result<()> {
+        match (header.kind, self.take(header.call)) {
+            (Kind::Failure | Kind::Reply, None) => {}
+            (Kind::Failure, Some(waiting)) => waiting.fail(decode_failure(message)),
+            (Kind::Reply, Some(Waiting::Run(waiting))) => {
+                let response = pb::RunGraphResponse::decode(message)
+                    .map_err(|error| internal!("the answer cannot be read: {error}"));
+                // As above.
+                let _ = waiting.send(response);
+            }
+            (Kind::Reply, Some(Waiting::Tensor(waiting))) => {
+                let _ = waiting.send(whole_tensor(message));
+            }
+            _ => return Err(io::Error::new(io::ErrorKind::InvalidData, "not an answer")),
+        }
+        Ok(())
+    }
+}
+
+fn whole_tensor(message: &[u8]) -> Result<Parcel> {
+    let response = pb::RecvTensorResponse::decode(message)
+        .map_err(|error| internal!("the answer cannot be read: {error}"))?;
+    if response.is_dead {
+        return Ok(Parcel::dead());
+    }
+    let tensor = tensor_wire::tensor(&response.tensor.unwrap_or_default())?;
+    Ok(Parcel { tensor, is_dead: false })
+}

@@ -1,0 +1,180 @@
+//! The server's side of a link.
+
+use std::future::Future;
+use std::io;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Context, Poll, Waker};
+
+use prost::Message;
+use rustc_hash::FxHashMap;
+use tensorfleet_framework::{Parcel, StepId};
+use tensorfleet_proto::tensorflow as pb;
+use tensorfleet_tensor::wire as tensor_wire;
+use tensorfleet_tensor::{DType, Result, invalid_argument, resource_exhausted};
+use tokio::task::AbortHandle;
+
+use super::frame::{Header, Kind, MAX_MESSAGE, encode_failure};
+use super::inbox::{Inbox, Incoming};
+use super::outbox::Outbox;
+use super::socket::Socket;
+use crate::worker::WorkerHandler;
+
+/// Contents below this travel inside their message.
+const MIN_PIECES: usize = 4 << 10;
+
+/// The calls of one connection. When it ends they end.
+#[derive(Debug)]
+pub(super) struct Served {
+    handler: WorkerHandler,
+    outbox: Outbox,
+    running: Mutex<FxHashMap<u64, AbortHandle>>,
+}
+
+impl Served {
+    pub(super) fn new(handler: WorkerHandler, socket: Arc<Socket>) -> Arc<Served> {
+        Arc::new(Served { handler, outbox: Outbox::new(socket), running: Mutex::default() })
+    }
+
+    fn running(&self) -> MutexGuard<'_, FxHashMap<u64, AbortHandle>> {
+        self.running.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Whether no call is under way.
+    pub(super) fn is_idle(&self) -> bool {
+        self.running().is_empty()
+    }
+
+    /// Answers calls until the connection ends.
+    pub(super) async fn work(self: &Arc<Self>, socket: Arc<Socket>) -> io::Result<()> {
+        let reading = pin!(self.read(Inbox::new(socket)));
+        let writing = pin!(self.outbox.drain());
+        tokio::select! {
+            outcome = reading => outcome,
+            () = writing => Ok(()),
+        }
+    }
+
+    /// Ends all calls.
+    pub(super) fn close(&self) {
+        self.outbox.close();
+        for (_, call) in self.running().drain() {
+            call.abort();
+        }
+    }
+
+    async fn read(self: &Arc<Self>, mut inbox: Inbox) -> io::Result<()> {
+        loop {
+            {
+                // What these calls answer at once leaves together.
+                let _cork = self.outbox.cork();
+                while let Some(incoming) = inbox.next()? {
+                    let Incoming::Frame(header, message) = incoming else {
+                        return Err(not_a_call());
+                    };
+                    self.frame(header, message)?;
+                }
+            }
+            if !inbox.fill().await? {
+                return Ok(());
+            }
+            tokio::task::coop::consume_budget().await;
+        }
+    }
+
+    fn frame(self: &Arc<Self>, header: Header, message: &[u8]) -> io::Result<()> {
+        let call = header.call;
+        match header.kind {
+            Kind::RunGraph => match pb::RunGraphRequest::decode(message) {
+                Ok(request) => {
+                    let this = Arc::clone(self);
+                    self.begin(call, async move {
+                        let outcome = this.handler.run(request).await;
+                        this.reply(call, outcome.map(|response| response.encode_to_vec()));
+                    });
+                }
+                Err(error) => self.reply(call, Err(invalid_argument!("{error}"))),
+            },
+            Kind::RecvTensor => match pb::RecvTensorRequest::decode(message) {
+                Ok(request) => {
+                    let this = Arc::clone(self);
+                    self.begin(call, async move {
+                        match this.handler.parcel(request).await {
+                            Ok(parcel) => this.send(call, &parcel),
+                            Err(error) => this.reply(call, Err(error)),
+                        }
+                    });
+                }
+                Err(error) => self.reply(call, Err(invalid_argument!("{error}"))),
+            },
+            Kind::Cleanup => {
+                let step = message.try_into().map_err(|_| not_a_call())?;
+                self.handler.worker.cleanup_graph(StepId(i64::from_le_bytes(step)));
+            }
+            Kind::Cancel => {
+                if let Some(running) = self.running().remove(&call) {
+                    running.abort();
+                }
+                self.outbox.forget_tensor(call);
+            }
+            Kind::Reply | Kind::Tensor | Kind::Piece | Kind::Failure => return Err(not_a_call()),
+        }
+        Ok(())
+    }
+
+    /// Starts a call. Most end, or begin to wait, at once; only what waits becomes a task.
+    fn begin(self: &Arc<Self>, call: u64, work: impl Future<Output = ()> + Send + 'static) {
+        let mut work = Box::pin(work);
+        if let Poll::Ready(()) = work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            return;
+        }
+        let this = Arc::clone(self);
+        // Held while the task starts, so that it cannot end before it is known.
+        let mut running = self.running();
+        let task = tokio::spawn(async move {
+            work.await;
+            this.running().remove(&call);
+        });
+        running.insert(call, task.abort_handle());
+    }
+
+    fn reply(&self, call: u64, outcome: Result<Vec<u8>>) {
+        let outcome = outcome.and_then(|message| {
+            if message.len() > MAX_MESSAGE {
+                return Err(resource_exhausted!(
+                    "an answer of {} bytes is too long for a message",
+                    message.len()
+                ));
+            }
+            Ok(message)
+        });
+        match outcome {
+            Ok(message) => self.outbox.send(Kind::Reply, call, &message),
+            Err(error) => self.outbox.send(Kind::Failure, call, &encode_failure(&error)),
+        }
+    }
+
+    fn send(&self, call: u64, parcel: &Parcel) {
+        let tensor = &parcel.tensor;
+        let mut response = pb::RecvTensorResponse { is_dead: parcel.is_dead, ..Default::default() };
+        let dtype = tensor.dtype();
+        if dtype.is_plain() && dtype != DType::Bool && tensor.byte_len() >= MIN_PIECES {
+            response.tensor = Some(pb::TensorProto {
+                dtype: dtype as i32,
+                tensor_shape: Some(tensor_wire::shape_proto(tensor.shape())),
+                ..Default::default()
+            });
+            self.outbox.send_tensor(call, &response.encode_to_vec(), tensor.shared_bytes());
+            return;
+        }
+        let whole = tensor_wire::tensor_proto(tensor).map(|message| {
+            response.tensor = Some(message);
+            response.encode_to_vec()
+        });
+        self.reply(call, whole);
+    }
+}
+
+fn not_a_call() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "not a call")
+}

@@ -1,0 +1,102 @@
+//! Both ends of a connection together.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tokio::net::UnixStream;
+
+use super::frame::Kind;
+use super::inbox::{Inbox, Incoming};
+use super::outbox::Outbox;
+use super::socket::Socket;
+
+fn pair() -> (Arc<Outbox>, Inbox) {
+    let (one, other) = UnixStream::pair().unwrap();
+    let outbox = Arc::new(Outbox::new(Arc::new(Socket::Unix(one))));
+    tokio::spawn({
+        let outbox = Arc::clone(&outbox);
+        async move { outbox.drain().await }
+    });
+    (outbox, Inbox::new(Arc::new(Socket::Unix(other))))
+}
+
+/// Reads until enough came. Returns whole frames; pieces are put behind each other by call.
+async fn read_until(
+    inbox: &mut Inbox,
+    contents: &mut [Vec<u8>],
+    is_enough: impl Fn(&[(Kind, Vec<u8>)], &[Vec<u8>]) -> bool,
+) -> Vec<(Kind, Vec<u8>)> {
+    let mut frames = Vec::new();
+    loop {
+        while let Some(incoming) = inbox.next().unwrap() {
+            let header = match incoming {
+                Incoming::Frame(header, message) => {
+                    frames.push((header.kind, message.to_vec()));
+                    continue;
+                }
+                Incoming::Piece(header) => header,
+            };
+            let mut piece = vec![0; header.len as usize];
+            let mut filled = 0;
+            while filled < piece.len() {
+                let len = inbox.read_piece(&mut piece[filled..]).unwrap();
+                filled += len;
+                if len == 0 {
+                    inbox.wait().await.unwrap();
+                }
+            }
+            contents[header.call as usize].extend_from_slice(&piece);
+        }
+        if is_enough(&frames, contents) {
+            return frames;
+        }
+        assert!(inbox.fill().await.unwrap(), "the connection ended");
+    }
+}
+
+#[tokio::test]
+async fn small_frames_pass_between_the_pieces_of_large_tensors() {
+    let (outbox, mut inbox) = pair();
+    let large: Vec<u8> = (0..10 << 20).map(|i| (i % 251) as u8).collect();
+    outbox.send_tensor(0, b"first", Bytes::from(large.clone()));
+    outbox.send_tensor(1, b"second", Bytes::from(large.clone()));
+    outbox.send(Kind::Reply, 2, b"small");
+    let mut contents = vec![Vec::new(), Vec::new()];
+    let frames = read_until(&mut inbox, &mut contents, |frames, _| frames.len() == 3).await;
+    assert_eq!(frames[2], (Kind::Reply, b"small".to_vec()));
+    assert!(contents[0].len() < large.len() && contents[1].len() < large.len());
+    outbox.forget_tensor(1);
+    let is_whole = |contents: &[Vec<u8>]| contents[0].len() == large.len();
+    read_until(&mut inbox, &mut contents, |_, contents| is_whole(contents)).await;
+    assert_eq!(contents[0], large);
+    assert!(contents[1].len() < large.len(), "nobody wanted the rest");
+}
+
+#[tokio::test]
+async fn frames_under_a_cork_leave_when_it_is_drawn() {
+    let (outbox, mut inbox) = pair();
+    let cork = outbox.cork();
+    outbox.send(Kind::Reply, 1, b"a");
+    outbox.send(Kind::Failure, 2, b"b");
+    drop(cork);
+    assert!(inbox.fill().await.unwrap());
+    let mut kinds = Vec::new();
+    while let Some(Incoming::Frame(header, _)) = inbox.next().unwrap() {
+        kinds.push(header.kind);
+    }
+    assert_eq!(kinds, [Kind::Reply, Kind::Failure], "one read brings both");
+}
+
+#[tokio::test]
+async fn long_messages_arrive_and_nonsense_is_refused() {
+    let (outbox, mut inbox) = pair();
+    let long = vec![7; 1 << 20];
+    outbox.send(Kind::Reply, 1, &long);
+    let frames = read_until(&mut inbox, &mut [], |frames, _| !frames.is_empty()).await;
+    assert_eq!(frames, [(Kind::Reply, long)]);
+    let (one, other) = UnixStream::pair().unwrap();
+    Socket::Unix(one).write_all(&[0xff; 64]).await.unwrap();
+    let mut inbox = Inbox::new(Arc::new(Socket::Unix(other)));
+    assert!(inbox.fill().await.unwrap());
+    assert!(inbox.next().is_err());
+}
