@@ -375,8 +375,8 @@ impl Work {
                 self.state.finish(&run.executable, ready, &mut [value, index], false);
             }
             Kind::Compute { kernel, .. } => {
-                let cost = kernel.cost(self.state.inputs(ready, node));
-                if cost > EXPENSIVE {
+                let mut here = self.state.here(ready);
+                if kernel.cost(here.inputs(node)) > EXPENSIVE {
                     if !may_block {
                         self.state.ready.push_front(ready);
                         return Ok(false);
@@ -387,15 +387,18 @@ impl Work {
                         self.run_elsewhere(run, ready, Arc::clone(kernel), inputs);
                         return Ok(true);
                     }
+                    here = self.state.here(ready);
                 }
-                let place = self.state.place(ready);
+                // Outputs that nobody consumed are left from the node before.
                 self.outputs.clear();
                 self.outputs.resize_with(node.num_outputs as usize, Value::default);
-                let inputs = self.state.claim_inputs(ready, node);
+                let (place, inputs) = (here.place, here.inputs(node));
                 read_references(inputs, node)?;
                 compute(run, node, &**kernel, place, inputs, &mut self.outputs)?;
-                inputs.fill_with(Value::default);
-                self.state.finish(&run.executable, ready, &mut self.outputs, false);
+                here.finish(node, &mut self.outputs);
+                if ready.frame != 0 {
+                    self.state.release(&run.executable, ready.frame, ready.iteration);
+                }
             }
             Kind::Async(kernel) => {
                 let ctx = AsyncContext {

@@ -109,6 +109,37 @@ impl Iteration {
         self.slots[slot as usize] = value;
     }
 
+    fn inputs(&mut self, node: &CompiledNode) -> &mut [Value] {
+        let first = node.first_slot as usize;
+        &mut self.slots[first..first + node.num_inputs as usize]
+    }
+
+    /// Gives a node's outputs to its consumers in this iteration, whose frame and number `at` is.
+    #[inline]
+    fn deliver_all(
+        &mut self,
+        queue: &mut VecDeque<Ready>,
+        source: &CompiledNode,
+        at: (u32, u64),
+        outputs: &mut [Value],
+        is_dead: bool,
+    ) {
+        let (frame, iteration) = at;
+        let from_enter = matches!(source.kind, Kind::Enter { .. });
+        for edge in &source.consumers {
+            let output = &mut outputs[edge.output as usize];
+            let value = if edge.is_last { output.take() } else { output.clone() };
+            if let Some(is_dead) = self.deliver(*edge, value, from_enter) {
+                self.push_ready(queue, Ready { node: edge.node, frame, iteration, is_dead });
+            }
+        }
+        for edge in &source.control_consumers {
+            if let Some(is_dead) = self.deliver_control(*edge, is_dead) {
+                self.push_ready(queue, Ready { node: edge.node, frame, iteration, is_dead });
+            }
+        }
+    }
+
     /// Brings a value to its consumer; `Some` if the consumer can run now: is it dead?
     fn deliver(&mut self, edge: Edge, value: Value, from_enter: bool) -> Option<bool> {
         let count = &mut self.counts[edge.local as usize];
@@ -178,7 +209,7 @@ impl State {
     }
 
     fn frame(&mut self, frame: u32) -> &mut Frame {
-        self.frames[frame as usize].as_mut().expect("a node's frame lives while the node does")
+        live_frame(&mut self.frames, frame)
     }
 
     fn iteration(&mut self, frame: u32, iteration: u64) -> &mut Iteration {
@@ -190,20 +221,22 @@ impl State {
         FrameIteration { frame: self.frame(ready.frame).id, iteration: ready.iteration }
     }
 
-    /// The inputs of a node, where they lie; dead ones are empty.
-    pub(crate) fn inputs(&mut self, ready: Ready, node: &CompiledNode) -> &mut [Value] {
-        let first = node.first_slot as usize;
-        let iteration = self.iteration(ready.frame, ready.iteration);
-        &mut iteration.slots[first..first + node.num_inputs as usize]
+    /// What a kernel that runs at once needs, found by one look.
+    #[inline]
+    pub(crate) fn here(&mut self, ready: Ready) -> Here<'_> {
+        let State { ready: queue, frames, .. } = self;
+        let frame = live_frame(frames, ready.frame);
+        let place = FrameIteration { frame: frame.id, iteration: ready.iteration };
+        let iteration = &mut frame.iterations[(ready.iteration - frame.first) as usize];
+        Here { place, iteration, queue, ready }
     }
 
     /// The inputs of a node that runs now: whoever asks empties the slots.
     pub(crate) fn claim_inputs(&mut self, ready: Ready, node: &CompiledNode) -> &mut [Value] {
-        let first = node.first_slot as usize;
         let iteration = self.iteration(ready.frame, ready.iteration);
-        let slots = &mut iteration.slots[first..first + node.num_inputs as usize];
-        iteration.filled -= slots.iter().filter(|slot| !slot.is_empty()).count();
-        slots
+        let live = iteration.inputs(node).iter().filter(|slot| !slot.is_empty()).count();
+        iteration.filled -= live;
+        iteration.inputs(node)
     }
 
     /// Brings the outputs of a node that has run to its consumers. Dead nodes have no live output
@@ -243,11 +276,7 @@ impl State {
                 self.deliver(executable, ready.frame, ready.iteration, ready.node, outputs, is_dead)
             }
         }
-        if ready.frame == 0 {
-            self.iteration(0, 0).outstanding -= 1;
-        } else {
-            self.release(executable, ready.frame, ready.iteration);
-        }
+        self.leave(executable, ready.frame, ready.iteration);
     }
 
     /// Gives values to consumers in one iteration. Outputs that somebody consumes are moved out.
@@ -260,22 +289,10 @@ impl State {
         outputs: &mut [Value],
         is_dead: bool,
     ) {
-        let source = &executable.nodes[source as usize];
-        let from_enter = matches!(source.kind, Kind::Enter { .. });
         let State { ready, frames, .. } = self;
         let target = frame_iteration(frames, frame, iteration);
-        for edge in &source.consumers {
-            let output = &mut outputs[edge.output as usize];
-            let value = if edge.is_last { output.take() } else { output.clone() };
-            if let Some(is_dead) = target.deliver(*edge, value, from_enter) {
-                target.push_ready(ready, Ready { node: edge.node, frame, iteration, is_dead });
-            }
-        }
-        for edge in &source.control_consumers {
-            if let Some(is_dead) = target.deliver_control(*edge, is_dead) {
-                target.push_ready(ready, Ready { node: edge.node, frame, iteration, is_dead });
-            }
-        }
+        let source = &executable.nodes[source as usize];
+        target.deliver_all(ready, source, (frame, iteration), outputs, is_dead);
     }
 
     fn enter(
@@ -366,8 +383,18 @@ impl State {
         }
     }
 
-    /// Ends one node or inner loop of an iteration.
-    fn release(&mut self, executable: &Executable, frame: u32, iteration: u64) {
+    /// Ends one node or inner loop of an iteration, which in the outermost frame changes nothing
+    /// else.
+    fn leave(&mut self, executable: &Executable, frame: u32, iteration: u64) {
+        if frame == 0 {
+            self.iteration(0, 0).outstanding -= 1;
+        } else {
+            self.release(executable, frame, iteration);
+        }
+    }
+
+    /// Ends one node or inner loop of an iteration of a loop.
+    pub(crate) fn release(&mut self, executable: &Executable, frame: u32, iteration: u64) {
         let state = self.iteration(frame, iteration);
         state.outstanding -= 1;
         if state.outstanding == 0 {
@@ -406,17 +433,48 @@ impl State {
             self.deliver(executable, parent, iteration, node, &mut [Value::Empty], true);
         }
         self.iteration(parent, iteration).children.retain(|(_, child)| *child != index);
-        if parent == 0 {
-            self.iteration(0, 0).outstanding -= 1;
-        } else {
-            self.release(executable, parent, iteration);
+        self.leave(executable, parent, iteration);
+    }
+}
+
+/// The iteration in which a node runs.
+#[derive(Debug)]
+pub(crate) struct Here<'a> {
+    /// How rendezvous keys name it.
+    pub(crate) place: FrameIteration,
+    iteration: &'a mut Iteration,
+    queue: &'a mut VecDeque<Ready>,
+    ready: Ready,
+}
+
+impl Here<'_> {
+    /// The inputs of the node, where they lie.
+    #[inline]
+    pub(crate) fn inputs(&mut self, node: &CompiledNode) -> &mut [Value] {
+        self.iteration.inputs(node)
+    }
+
+    /// Empties the inputs, all of which were live, and brings the outputs to their consumers. In a
+    /// loop the node is then to be released.
+    #[inline]
+    pub(crate) fn finish(self, node: &CompiledNode, outputs: &mut [Value]) {
+        let Here { iteration, queue, ready, .. } = self;
+        iteration.inputs(node).fill_with(Value::default);
+        iteration.filled -= node.num_inputs as usize;
+        iteration.deliver_all(queue, node, (ready.frame, ready.iteration), outputs, false);
+        if ready.frame == 0 {
+            iteration.outstanding -= 1;
         }
     }
 }
 
+fn live_frame(frames: &mut [Option<Frame>], frame: u32) -> &mut Frame {
+    frames[frame as usize].as_mut().expect("a node's frame lives while the node does")
+}
+
 /// An iteration of a frame, for those who also need the rest of the state.
 fn frame_iteration(frames: &mut [Option<Frame>], frame: u32, iteration: u64) -> &mut Iteration {
-    let frame = frames[frame as usize].as_mut().expect("a node's frame lives while the node does");
+    let frame = live_frame(frames, frame);
     let index = (iteration - frame.first) as usize;
     &mut frame.iterations[index]
 }
