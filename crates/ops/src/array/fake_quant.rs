@@ -1,7 +1,10 @@
 //! `FakeQuantWithMinMax*`: numbers rounded as a quantised model would round them, and the gradients
 //! that let a model learn with it.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::gradient::only;
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, cpu,
+};
 use tensorfleet_kernels::elementwise;
 use tensorfleet_tensor::{Result, Shape, Tensor, invalid_argument};
 
@@ -20,6 +23,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["outputs: float"],
         attrs: ARGS,
         kernels: &[cpu::<Args>()],
+        gradient: Some(args_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -36,6 +40,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["outputs: float"],
         attrs: VARS,
         kernels: &[cpu::<Vars>()],
+        gradient: Some(vars_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -52,6 +57,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["outputs: float"],
         attrs: VARS,
         kernels: &[cpu::<Vars>()],
+        gradient: Some(vars_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -279,4 +285,15 @@ impl Kernel for VarsGradient {
         ctx.set_output(2, Tensor::from_slice(shape, &above)?);
         Ok(())
     }
+}
+
+fn args_gradient(g: &GradientContext<'_>) -> InputGradients {
+    only(g.call_with_attrs("FakeQuantWithMinMaxArgsGradient", [g.grad(0)?, g.input(0)])?)
+}
+
+fn vars_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let node = NewNode::new(&format!("{}Gradient", g.node().op)).input(g.grad(0)?);
+    let node = g.inputs(0..3).iter().fold(node, |node, input| node.input(*input));
+    let gradients: [_; 3] = g.outs(g.with_attrs_of(node)?)?;
+    Ok(gradients.into_iter().map(|gradient| Some(gradient.into())).collect())
 }

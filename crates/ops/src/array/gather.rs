@@ -240,44 +240,83 @@ pub(crate) fn slices(
 fn gradient(g: &GradientContext<'_>) -> InputGradients {
     let (params, indices, grad) = (g.input(0), g.input(1), g.grad(0)?);
     let has_axis = g.num_inputs() == 3;
-    if has_axis && g.attrs().int("batch_dims")? != 0 {
-        return Err(unimplemented_error!("GatherV2 with batch_dims has no gradient"));
-    }
+    let batch_dims = if has_axis { g.attrs().int("batch_dims")? } else { 0 };
     let axis = if has_axis { g.constant_value(g.input(2)) } else { Some(Tensor::scalar(0i32)) };
-    let rank = g.rank(params);
     let axis = axis.and_then(|axis| axis.to_i64_vec().ok()).and_then(|axis| axis.first().copied());
     let mut gradients = vec![None; g.num_inputs()];
-    let at = match (axis, rank) {
-        (Some(0), _) => 0,
-        (Some(axis), Some(rank)) => shapes::axis_index(axis, rank)?,
-        _ => {
-            return Err(unimplemented_error!(
-                "GatherV2 has a gradient only for a constant axis of a tensor of known rank"
-            ));
-        }
-    };
     let shape = g.shape_tensor(params)?;
-    if at == 0 {
+    if (axis, batch_dims) == (Some(0), 0) {
         gradients[0] = Some(slices(g, grad, indices, shape)?.into());
         return Ok(gradients);
     }
-    let rank = rank.unwrap_or(at + 1);
-    // The axis goes to the front, where segments are summed, and back.
+    let (Some(axis), Some(rank), Some(index_rank)) = (axis, g.rank(params), g.rank(indices)) else {
+        return Err(unimplemented_error!(
+            "GatherV2 has a gradient only for a constant axis of a tensor of known rank"
+        ));
+    };
+    let axis = shapes::axis_index(axis, rank)?;
+    let batch = if batch_dims < 0 { batch_dims + index_rank as i64 } else { batch_dims };
+    let batch = usize::try_from(batch).ok().filter(|&batch| batch <= axis.min(index_rank));
+    let Some(batch) = batch else {
+        return Err(invalid_argument!("batch_dims {batch_dims} is not within the axes of indices"));
+    };
+    gradients[0] =
+        Some(dense_gradient(g, grad, shape, Axes { axis, batch, rank, index_rank })?.into());
+    Ok(gradients)
+}
+
+/// Where the axes of a gather are.
+#[derive(Clone, Copy)]
+struct Axes {
+    axis: usize,
+    /// The number of axes that tensor and indices share.
+    batch: usize,
+    rank: usize,
+    index_rank: usize,
+}
+
+/// Brings the picked axis behind the batch, adds rows up as segments of all batches, and goes back.
+fn dense_gradient(
+    g: &GradientContext<'_>,
+    grad: Output,
+    shape: Output,
+    Axes { axis, batch, rank, index_rank }: Axes,
+) -> Result<Output> {
+    let indices = g.input(1);
     let part = |begin: usize, end: usize| {
         let bounds = [g.vector(&[begin as i32])?, g.vector(&[end as i32])?, g.vector(&[1i32])?];
         g.call("StridedSlice", [shape, bounds[0], bounds[1], bounds[2]])
     };
+    let join =
+        |parts: &[Output]| g.out(NewNode::new("ConcatV2").list(parts).input(g.scalar(0i32)?));
+    let order = |axes: &mut dyn Iterator<Item = usize>| {
+        g.vector(&axes.map(|axis| axis as i32).collect::<Vec<_>>())
+    };
+    let picked = index_rank - batch;
+    let (outer, inner) = (part(batch, axis)?, part(axis + 1, rank)?);
     let count = g.vector(&[-1i32])?;
-    let joined = NewNode::new("ConcatV2").list(&[part(0, at)?, count, part(at + 1, rank)?]);
-    let values = g.reshape(grad, g.out(joined.input(g.scalar(0i32)?))?)?;
-    let to_front: Vec<i32> = std::iter::once(at)
-        .chain((0..rank).filter(|&other| other != at))
-        .map(|axis| axis as i32)
-        .collect();
-    let back: Vec<i32> = (1..=at).chain([0]).chain(at + 1..rank).map(|axis| axis as i32).collect();
-    let values = g.call("Transpose", [values, g.vector(&to_front)?])?;
-    let size = g.call("GatherV2", [shape, g.scalar(at as i32)?, g.scalar(0i32)?])?;
-    let summed = g.call("UnsortedSegmentSum", [values, g.reshape(indices, count)?, size])?;
-    gradients[0] = Some(g.call("Transpose", [summed, g.vector(&back)?])?.into());
-    Ok(gradients)
+
+    let mut to_front = (0..batch)
+        .chain(axis..axis + picked)
+        .chain(batch..axis)
+        .chain(axis + picked..rank - 1 + picked);
+    let values = g.call("Transpose", [grad, order(&mut to_front)?])?;
+    let values = g.reshape(values, join(&[count, outer, inner])?)?;
+
+    // Every batch has segments of its own.
+    let size = part(axis, axis + 1)?;
+    let batches = g.call("Prod", [part(0, batch)?, g.scalar(0i32)?])?;
+    let size_scalar = g.reshape(size, g.vector::<i32>(&[])?)?;
+    let starts = g.call("Range", [g.scalar(0i32)?, batches, g.scalar(1i32)?])?;
+    let starts = g.cast(g.mul(starts, size_scalar)?, g.dtype(indices))?;
+    let column = g.reshape(starts, g.vector(&[-1i32, 1])?)?;
+    let per_batch = join(&[g.reshape(batches, g.vector(&[1i32])?)?, count])?;
+    let segments = g.add2(g.reshape(indices, per_batch)?, column)?;
+    let segments = g.reshape(segments, count)?;
+
+    let total = g.mul(batches, size_scalar)?;
+    let summed = g.call("UnsortedSegmentSum", [values, segments, total])?;
+    let summed = g.reshape(summed, join(&[part(0, batch)?, size, outer, inner])?)?;
+    let mut back = (0..batch).chain(batch + 1..=axis).chain([batch]).chain(axis + 1..rank);
+    g.call("Transpose", [summed, order(&mut back)?])
 }

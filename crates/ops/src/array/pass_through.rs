@@ -1,6 +1,9 @@
 //! `GuaranteeConst` and the marks that a gradient debugger leaves: ops that pass their input on.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_framework::gradient::only;
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, Value, cpu,
+};
 use tensorfleet_tensor::Result;
 
 pub(super) const OPS: &[Op] = &[
@@ -11,6 +14,7 @@ pub(super) const OPS: &[Op] = &[
         attrs: &["T: type"],
         allows_uninitialized_input: true,
         kernels: &[cpu::<PassThrough>()],
+        gradient: Some(through),
         ..Op::DEFAULT
     },
     Op {
@@ -20,6 +24,7 @@ pub(super) const OPS: &[Op] = &[
         attrs: &["T: type"],
         allows_uninitialized_input: true,
         kernels: &[cpu::<PassThrough>()],
+        gradient: Some(through),
         ..Op::DEFAULT
     },
     Op {
@@ -50,4 +55,8 @@ impl Kernel for PassThrough {
     fn cost(&self, _: &[Value]) -> u64 {
         0
     }
+}
+
+fn through(g: &GradientContext<'_>) -> InputGradients {
+    only(g.grad(0)?)
 }

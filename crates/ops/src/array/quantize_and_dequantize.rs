@@ -1,7 +1,10 @@
 //! `QuantizeAndDequantize` and its versions: numbers rounded to those that a quantised tensor holds.
 
 use num_traits::Float;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::gradient::only;
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, cpu,
+};
 use tensorfleet_tensor::{
     DType, Element, Result, Shape, Tensor, dispatch, internal, invalid_argument,
 };
@@ -31,6 +34,7 @@ pub(super) const OPS: &[Op] = &[
             "T: {bfloat16, half, float, double}",
         ],
         kernels: &[cpu::<RoundTrip>().types("T", TYPES)],
+        gradient: Some(straight_through),
         ..Op::DEFAULT
     },
     Op {
@@ -39,6 +43,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: ROUNDED,
         kernels: &[cpu::<RoundTrip>().types("T", TYPES)],
+        gradient: Some(straight_through),
         ..Op::DEFAULT
     },
     Op {
@@ -53,6 +58,7 @@ pub(super) const OPS: &[Op] = &[
             "axis: int = -1",
         ],
         kernels: &[cpu::<RoundTrip>().types("T", TYPES)],
+        gradient: Some(straight_through),
         ..Op::DEFAULT
     },
     Op {
@@ -61,6 +67,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: ROUNDED,
         kernels: &[cpu::<RoundTrip>().types("T", TYPES)],
+        gradient: Some(range_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -366,4 +373,19 @@ fn mask<T: Element + Float>(
         }
     }
     Ok(())
+}
+
+/// Rounding has no gradient of use: what comes back goes through as if nothing had been rounded.
+fn straight_through(g: &GradientContext<'_>) -> InputGradients {
+    let mut gradients = only(g.grad(0)?)?;
+    gradients.resize(g.num_inputs(), None);
+    Ok(gradients)
+}
+
+/// Numbers beyond the range move its ends.
+fn range_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let node = NewNode::new("QuantizeAndDequantizeV4Grad").input(g.grad(0)?);
+    let node = g.inputs(0..3).iter().fold(node, |node, input| node.input(*input));
+    let gradients: [_; 3] = g.outs(g.with_attrs_of(node)?)?;
+    Ok(gradients.into_iter().map(|gradient| Some(gradient.into())).collect())
 }

@@ -65,6 +65,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: WRITE_ATTRS,
         kernels: &[cpu::<Update>().types("T", types::STRIDED)],
+        gradient: Some(update_gradient),
         ..Op::DEFAULT
     },
 ];
@@ -243,4 +244,14 @@ fn grad_gradient(g: &GradientContext<'_>) -> InputGradients {
     let inputs = [g.grad(0)?, g.input(1), g.input(2), g.input(3)];
     let taken = g.call_with_attrs("StridedSlice", inputs)?;
     Ok(vec![None, None, None, None, Some(taken.into())])
+}
+
+/// The tensor's is zero in the part that was replaced, the part's is what is there.
+fn update_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (begin, end, strides, value, grad) =
+        (g.input(1), g.input(2), g.input(3), g.input(4), g.grad(0)?);
+    let inputs = [grad, begin, end, strides, g.zeros_like(value)?];
+    let tensor = g.call_with_attrs("TensorStridedSliceUpdate", inputs)?;
+    let part = g.call_with_attrs("StridedSlice", [grad, begin, end, strides])?;
+    Ok(vec![Some(tensor.into()), None, None, None, Some(g.reshape_like(part, value)?.into())])
 }

@@ -56,6 +56,7 @@ pub(super) const OPS: &[Op] = &[
     },
     Op {
         name: "RefIdentity",
+        gradient: Some(through),
         inputs: &["input: Ref(T)"],
         outputs: &["output: Ref(T)"],
         attrs: &["T: type"],

@@ -15,6 +15,7 @@ mod stack;
 mod stage;
 mod tensor_array;
 mod tensor_array_defs;
+mod tensor_array_gradient;
 mod tensor_array_ops;
 mod watched;
 

@@ -3,8 +3,9 @@
 //! The handle of the first version is a reference to two strings, that of the second is the strings
 //! themselves, that of the third a resource.
 
-use tensorfleet_framework::{Op, cpu};
+use tensorfleet_framework::{Op, cpu, no_gradient};
 
+use super::tensor_array_gradient as gradient;
 use super::tensor_array_ops::{
     Close, Concat, Gather, Gradient, Make, Read, Scatter, Size, Split, Write,
 };
@@ -42,6 +43,7 @@ pub(super) const OPS: &[Op] = &[
         inputs: &["handle: resource"],
         stateful: true,
         kernels: &[cpu::<Close>()],
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -67,6 +69,7 @@ pub(super) const OPS: &[Op] = &[
         attrs: &["dtype: type", "element_shape_except0: shape = unknown"],
         stateful: true,
         kernels: &[cpu::<Concat>()],
+        gradient: Some(gradient::concat),
         ..Op::DEFAULT
     },
     Op {
@@ -92,6 +95,7 @@ pub(super) const OPS: &[Op] = &[
         attrs: &["dtype: type", "element_shape: shape = unknown"],
         stateful: true,
         kernels: &[cpu::<Gather>()],
+        gradient: Some(gradient::gather),
         ..Op::DEFAULT
     },
     Op {
@@ -119,6 +123,7 @@ pub(super) const OPS: &[Op] = &[
         attrs: &["source: string"],
         stateful: true,
         kernels: &[cpu::<Gradient>()],
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -161,6 +166,7 @@ pub(super) const OPS: &[Op] = &[
         attrs: &["dtype: type"],
         stateful: true,
         kernels: &[cpu::<Read>()],
+        gradient: Some(gradient::read),
         ..Op::DEFAULT
     },
     Op {
@@ -186,6 +192,7 @@ pub(super) const OPS: &[Op] = &[
         attrs: &["T: type"],
         stateful: true,
         kernels: &[cpu::<Scatter>()],
+        gradient: Some(gradient::scatter),
         ..Op::DEFAULT
     },
     Op {
@@ -208,6 +215,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["size: int32"],
         stateful: true,
         kernels: &[cpu::<Size>()],
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -233,6 +241,7 @@ pub(super) const OPS: &[Op] = &[
         attrs: &["T: type"],
         stateful: true,
         kernels: &[cpu::<Split>()],
+        gradient: Some(gradient::split),
         ..Op::DEFAULT
     },
     Op {
@@ -272,6 +281,7 @@ pub(super) const OPS: &[Op] = &[
         ],
         stateful: true,
         kernels: &[cpu::<Make>()],
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -297,6 +307,7 @@ pub(super) const OPS: &[Op] = &[
         attrs: &["T: type"],
         stateful: true,
         kernels: &[cpu::<Write>()],
+        gradient: Some(gradient::write),
         ..Op::DEFAULT
     },
 ];

@@ -1,7 +1,9 @@
 //! `CropAndResize`: boxes cut from images and resized to one size; with gradients.
 
 use half::f16;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, cpu,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::parallel::rows_mut;
 use tensorfleet_tensor::{
@@ -21,6 +23,7 @@ pub(super) const OPS: &[Op] = &[
             "extrapolation_value: float = 0.0",
         ],
         kernels: &[cpu::<CropAndResize>()],
+        gradient: Some(crop_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -390,4 +393,21 @@ fn box_gradient(
         }
     }
     sums
+}
+
+/// Of the images, and of the boxes if the interpolation between pixels is smooth.
+fn crop_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (image, boxes, numbers, grad) = (g.input(0), g.input(1), g.input(2), g.grad(0)?);
+    let node = NewNode::new("CropAndResizeGradImage").input(grad).input(boxes).input(numbers);
+    let node = node.input(g.shape_tensor(image)?).attr("T", g.dtype(image));
+    let of_image = g.out(g.with_attrs_of(node)?)?;
+    // Only linear interpolation has a gradient with respect to where the boxes are.
+    let is_linear = &g.attrs().string("method")? == "bilinear";
+    let of_boxes = if is_linear {
+        let inputs = [grad, image, boxes, numbers];
+        Some(g.call_with_attrs("CropAndResizeGradBoxes", inputs)?.into())
+    } else {
+        None
+    };
+    Ok(vec![Some(of_image.into()), of_boxes, None, None])
 }

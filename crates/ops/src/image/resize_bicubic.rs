@@ -1,6 +1,8 @@
 //! `ResizeBicubic`: each pixel is a mean of the sixteen around its place in the original.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, cpu,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::parallel::rows_mut;
 use tensorfleet_tensor::{Result, Tensor, dispatch, internal};
@@ -20,6 +22,7 @@ pub(super) const OPS: &[Op] = &[
             "half_pixel_centers: bool = false",
         ],
         kernels: &[cpu::<ResizeBicubic>()],
+        gradient: Some(resize_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -187,4 +190,10 @@ fn gradient<T: Gradient>(
             }
         }
     })
+}
+
+/// The size that an image is resized to has no gradient.
+fn resize_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let image = g.call_with_attrs("ResizeBicubicGrad", [g.grad(0)?, g.input(0)])?;
+    Ok(vec![Some(image.into()), None])
 }

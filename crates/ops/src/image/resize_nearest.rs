@@ -1,7 +1,9 @@
 //! `ResizeNearestNeighbor`: each pixel is one of the original.
 
 use half::{bf16, f16};
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, cpu,
+};
 use tensorfleet_tensor::{Element, Result, Tensor, dispatch, internal, invalid_argument};
 
 use super::grid::Alignment;
@@ -18,6 +20,7 @@ pub(super) const OPS: &[Op] = &[
             "half_pixel_centers: bool = false",
         ],
         kernels: &[cpu::<ResizeNearest>()],
+        gradient: Some(resize_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -140,4 +143,12 @@ impl ResizeNearestGrad {
             }
         })
     }
+}
+
+/// Every pixel gets what its copies have.
+fn resize_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let [from, to, one] = [g.vector(&[1i32])?, g.vector(&[3i32])?, g.vector(&[1i32])?];
+    let size = g.call("StridedSlice", [g.shape_tensor(g.input(0))?, from, to, one])?;
+    let image = g.call_with_attrs("ResizeNearestNeighborGrad", [g.grad(0)?, size])?;
+    Ok(vec![Some(image.into()), None])
 }

@@ -2,7 +2,9 @@
 
 use std::f32::consts::PI;
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, Value, cpu,
+};
 use tensorfleet_tensor::{Result, Tensor, invalid_argument};
 
 use super::pixels::{Images, floats, two_sizes};
@@ -18,6 +20,7 @@ pub(super) const OPS: &[Op] = &[
             "antialias: bool = true",
         ],
         kernels: &[cpu::<ScaleAndTranslate>()],
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -268,4 +271,10 @@ impl Kernel for ScaleAndTranslateGrad {
         ctx.set_output(0, output);
         Ok(())
     }
+}
+
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let inputs = [g.grad(0)?, g.input(0), g.input(2), g.input(3)];
+    let image = g.call_with_attrs("ScaleAndTranslateGrad", inputs)?;
+    Ok(vec![Some(image.into()), None, None, None])
 }

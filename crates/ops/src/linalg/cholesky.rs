@@ -3,16 +3,21 @@
 
 use num_complex::Complex;
 use num_traits::{Float, Zero};
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_framework::gradient::only;
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, Value, cpu,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{DType, Result, Tensor, dispatch, internal, invalid_argument};
 
 use super::batch::{
     check_batches, count, cubic_cost, for_each_matrix, matrix_at, matrix_size, square,
 };
+use super::gradient::{Factor, adjoint, lower_with_half_diagonal, product, with_adjoint};
 use super::matrix::Matrix;
 use super::scalar::{Scalar, dot, real};
 use super::triangular::{Triangle, solve_in_place};
+use crate::shapes;
 
 use DType::{Complex64, Complex128, Double, Float as Single};
 
@@ -23,6 +28,8 @@ pub(super) const OPS: &[Op] = &[
     Op {
         name: "BatchCholesky",
         attrs: &["T: {double, float}"],
+        gradient: Some(factor_gradient),
+        shape: Some(shapes::unchanged),
         kernels: &[cpu::<Cholesky>().types("T", &[Double, Single])],
         ..FACTOR
     },
@@ -35,6 +42,8 @@ pub(super) const OPS: &[Op] = &[
     Op {
         name: "Cholesky",
         attrs: &["T: {double, float, half, complex64, complex128}"],
+        gradient: Some(factor_gradient),
+        shape: Some(shapes::unchanged),
         kernels: &[cpu::<Cholesky>().types("T", &[Double, Single, Complex64, Complex128])],
         ..FACTOR
     },
@@ -184,4 +193,19 @@ fn lower<S: Scalar>(mut matrix: Matrix<S>) -> Matrix<S> {
         matrix.row_mut(i)[i + 1..].fill(S::zero());
     }
     matrix
+}
+
+/// With `P` the lower triangle of `L* dL`, its diagonal halved, the gradient is the symmetric part
+/// of `L^-* P L^-1`.
+fn factor_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let l = g.output(0);
+    let inner = product(g, Factor::Adjoint(l), Factor::Plain(g.grad(0)?))?;
+    let inner = lower_with_half_diagonal(g, inner)?;
+    let solve = |rhs| {
+        let node = NewNode::new("MatrixTriangularSolve").input(l).input(rhs);
+        g.out(node.attr("lower", true).attr("adjoint", true))
+    };
+    let left = solve(inner)?;
+    let both = solve(adjoint(g, left)?)?;
+    only(g.scale(with_adjoint(g, both)?, 0.5)?)
 }

@@ -1,7 +1,11 @@
 //! `MatrixDeterminant` and `LogMatrixDeterminant`.
 
 use num_complex::Complex;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_framework::gradient::only;
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, Value, cpu,
+};
+use tensorfleet_graph::Output;
 use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{DType, Result, Tensor, dispatch, internal};
 
@@ -9,6 +13,7 @@ use super::batch::{
     batch_shape, count, cubic_cost, for_each_matrix, matrix_at, matrix_size, square,
 };
 use super::factors::Factors;
+use super::gradient::per_matrix;
 use super::matrix::Matrix;
 use super::scalar::Scalar;
 
@@ -23,6 +28,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: &["T: {float, double, complex64, complex128}"],
         kernels: &[cpu::<Determinant>().types("T", TYPES)],
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -31,6 +37,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["sign: T", "log_abs_determinant: T"],
         attrs: &["T: {half, float, double, complex64, complex128}"],
         kernels: &[cpu::<LogDeterminant>().types("T", TYPES)],
+        gradient: Some(log_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -39,6 +46,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: &["T: {half, float, double, complex64, complex128}"],
         kernels: &[cpu::<Determinant>().types("T", TYPES)],
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
 ];
@@ -127,4 +135,19 @@ fn for_each_factors<S: Scalar, const N: usize>(
         Ok(())
     })?;
     Ok(outputs)
+}
+
+/// A determinant changes by itself times the trace of the inverse times the change.
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    times_inverse(g, g.mul(g.grad(0)?, g.output(0))?)
+}
+
+/// The sign does not change, and the logarithm by the trace of the inverse times the change.
+fn log_gradient(g: &GradientContext<'_>) -> InputGradients {
+    times_inverse(g, g.grad(1)?)
+}
+
+fn times_inverse(g: &GradientContext<'_>, factors: Output) -> InputGradients {
+    let inverse = g.out(NewNode::new("MatrixInverse").input(g.input(0)).attr("adjoint", true))?;
+    only(g.mul(per_matrix(g, factors)?, inverse)?)
 }

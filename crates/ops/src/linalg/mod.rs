@@ -7,6 +7,7 @@ mod determinant;
 mod eig;
 mod factors;
 mod functions;
+mod gradient;
 mod householder;
 mod jacobi;
 mod least_squares;

@@ -1,7 +1,10 @@
 //! `SelfAdjointEig` and `SelfAdjointEigV2`: eigenvalues and eigenvectors of self-adjoint matrices.
 
 use num_complex::Complex;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_framework::gradient::only;
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, Value, cpu,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{
     DType, Error, Result, Shape, Tensor, dispatch, internal, invalid_argument,
@@ -9,6 +12,9 @@ use tensorfleet_tensor::{
 
 use super::batch::{
     batch_shape, count, cubic_cost, for_each_matrix, matrix_at, matrix_size, square,
+};
+use super::gradient::{
+    Factor, diagonal, lower_with_half_diagonal, product, reciprocal_gaps, with_adjoint,
 };
 use super::matrix::Matrix;
 use super::scalar::Scalar;
@@ -29,6 +35,7 @@ pub(super) const OPS: &[Op] = &[
     Op {
         name: "BatchSelfAdjointEigV2",
         attrs: &["compute_v: bool = true", "T: {double, float}"],
+        gradient: Some(gradient),
         kernels: &[cpu::<SelfAdjointEig>().types("T", &[Double, Float])],
         ..OP
     },
@@ -41,6 +48,7 @@ pub(super) const OPS: &[Op] = &[
     Op {
         name: "SelfAdjointEigV2",
         attrs: &["compute_v: bool = true", "T: {double, float, half, complex64, complex128}"],
+        gradient: Some(gradient),
         kernels: &[cpu::<SelfAdjointEig>().types("T", &[Double, Float, Complex64, Complex128])],
         ..OP
     },
@@ -152,4 +160,24 @@ fn stacked<S: Scalar>(par: Parallel, input: &Tensor) -> Result<Tensor> {
             Ok(())
         })
     })
+}
+
+/// `V (diag(dE) + F * (V* dV)) V*`, with `F` the reciprocals of the gaps between eigenvalues; in the
+/// lower triangle, which alone was read.
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    use Factor::{Adjoint, Plain};
+    let mut inner = diagonal(g, g.grad(0)?)?;
+    let v = if g.attrs().bool("compute_v")? {
+        let v = g.output(1);
+        if g.grad_or_none(1).is_some() {
+            let turned = product(g, Adjoint(v), Plain(g.grad(1)?))?;
+            inner = g.add2(inner, g.mul(reciprocal_gaps(g, g.output(0))?, turned)?)?;
+        }
+        v
+    } else {
+        let [_, v] = g.outs(NewNode::new("SelfAdjointEigV2").input(g.input(0)))?;
+        v
+    };
+    let whole = product(g, Plain(v), Plain(product(g, Plain(inner), Adjoint(v))?))?;
+    only(lower_with_half_diagonal(g, with_adjoint(g, whole)?)?)
 }

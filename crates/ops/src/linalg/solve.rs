@@ -2,7 +2,10 @@
 
 use half::f16;
 use num_complex::Complex;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_framework::gradient::{both, only};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, Value, cpu,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{DType, Result, Tensor, dispatch, internal, invalid_argument};
 
@@ -10,14 +13,28 @@ use super::batch::{
     batch_shape, check_batches, count, cubic_cost, for_each_matrix, matrix_at, matrix_size, square,
 };
 use super::factors::Factors;
+use super::gradient::{Factor, product};
 use super::matrix::Matrix;
 use super::qr::{narrowed, widened};
 use super::scalar::Scalar;
+use crate::shapes;
 
 use DType::{Complex64, Complex128, Double, Float, Half};
 
-const INVERSE: Op = Op { inputs: &["input: T"], outputs: &["output: T"], ..Op::DEFAULT };
-const SOLVE: Op = Op { inputs: &["matrix: T", "rhs: T"], outputs: &["output: T"], ..Op::DEFAULT };
+const INVERSE: Op = Op {
+    inputs: &["input: T"],
+    outputs: &["output: T"],
+    shape: Some(shapes::unchanged),
+    gradient: Some(inverse_gradient),
+    ..Op::DEFAULT
+};
+const SOLVE: Op = Op {
+    inputs: &["matrix: T", "rhs: T"],
+    outputs: &["output: T"],
+    shape: Some(shapes::as_second),
+    gradient: Some(solve_gradient),
+    ..Op::DEFAULT
+};
 const ADJOINT: &str = "adjoint: bool = false";
 const T: &str = "T: {double, float, half, complex64, complex128}";
 
@@ -165,4 +182,22 @@ impl Solve {
             })
         })
     }
+}
+
+/// The gradient of `A^-1` is `-A^-* dY A^-*`.
+fn inverse_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (inverse, grad) = (g.output(0), g.grad(0)?);
+    let is_adjoint = g.attrs().bool("adjoint")?;
+    let right = product(g, Factor::new(grad, is_adjoint), Factor::new(inverse, !is_adjoint))?;
+    only(g.neg(product(g, Factor::new(inverse, !is_adjoint), Factor::Plain(right))?)?)
+}
+
+/// The right side has the gradient `dB = A^-* dX`, and the matrix `-dB X*`.
+fn solve_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (matrix, solution) = (g.input(0), g.output(0));
+    let is_adjoint = g.attrs().bool("adjoint")?;
+    let node = NewNode::new("MatrixSolve").input(matrix).input(g.grad(0)?);
+    let rhs = g.out(node.attr("adjoint", !is_adjoint))?;
+    let (left, right) = if is_adjoint { (solution, rhs) } else { (rhs, solution) };
+    both(g.neg(product(g, Factor::Plain(left), Factor::Adjoint(right))?)?, rhs)
 }

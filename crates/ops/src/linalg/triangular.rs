@@ -1,14 +1,19 @@
 //! Triangular systems: substitution, and `MatrixTriangularSolve`.
 
 use num_complex::Complex;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_framework::gradient::both;
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, Value, cpu,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, dispatch, internal, invalid_argument};
 
 use super::batch::{cubic_cost, for_each_matrix, matrix_at, matrix_size, outer};
+use super::gradient::{Factor, band, product};
 use super::matrix::Matrix;
 use super::scalar::{Scalar, add_scaled};
 use crate::broadcast::Alignment;
+use crate::math::reduce_batch;
 
 use DType::{Complex64, Complex128, Double, Float};
 
@@ -18,6 +23,7 @@ pub(super) const OPS: &[Op] = &[
         inputs: &["matrix: T", "rhs: T"],
         outputs: &["output: T"],
         attrs: &["lower: bool = true", "adjoint: bool = false", "T: {double, float}"],
+        gradient: Some(gradient),
         kernels: &[cpu::<TriangularSolve>().types("T", &[Double, Float])],
         ..Op::DEFAULT
     },
@@ -30,6 +36,7 @@ pub(super) const OPS: &[Op] = &[
             "adjoint: bool = false",
             "T: {bfloat16, double, float, half, complex64, complex128}",
         ],
+        gradient: Some(gradient),
         kernels: &[cpu::<TriangularSolve>().types("T", &[Double, Float, Complex64, Complex128])],
         ..Op::DEFAULT
     },
@@ -174,4 +181,17 @@ pub(super) fn solve_aligned<S: Scalar>(
             solve(i, j, out)
         })
     })
+}
+
+/// As that of `MatrixSolve`, in the triangle that was read.
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (matrix, solution) = (g.input(0), g.output(0));
+    let (is_lower, is_adjoint) = (g.attrs().bool("lower")?, g.attrs().bool("adjoint")?);
+    let node = NewNode::new("MatrixTriangularSolve").input(matrix).input(g.grad(0)?);
+    let rhs = g.out(node.attr("lower", is_lower).attr("adjoint", !is_adjoint))?;
+    let (left, right) = if is_adjoint { (solution, rhs) } else { (rhs, solution) };
+    let whole = g.neg(product(g, Factor::Plain(left), Factor::Adjoint(right))?)?;
+    let triangle = if is_lower { band(g, whole, -1, 0)? } else { band(g, whole, 0, -1)? };
+    let (x, y) = (matrix, g.input(1));
+    both(reduce_batch(g, triangle, x, y)?, reduce_batch(g, rhs, y, x)?)
 }

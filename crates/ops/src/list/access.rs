@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu, no_gradient};
 use tensorfleet_tensor::{DType, Result, Tensor, Variant, invalid_argument};
 
+use super::gradient;
 use super::tensor_list::{TensorList, from_variant, list_at, shape_at, take_list};
 use crate::data_flow::join::{merge, row};
 
@@ -15,6 +16,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["element_shape: shape_type"],
         attrs: &["shape_type: {int32, int64}"],
         kernels: &[cpu::<ElementShape>()],
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -23,6 +25,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["item: element_dtype"],
         attrs: &["element_dtype: type", "Tshape: {int32, int64} = DT_INT32"],
         kernels: &[cpu::<GetItem>()],
+        gradient: Some(gradient::get_item),
         ..Op::DEFAULT
     },
     Op {
@@ -30,6 +33,7 @@ pub(super) const OPS: &[Op] = &[
         inputs: &["input_handle: variant"],
         outputs: &["length: int32"],
         kernels: &[cpu::<Length>()],
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -38,6 +42,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output_handle: variant", "tensor: element_dtype"],
         attrs: &["element_dtype: type"],
         kernels: &[cpu::<PopBack>()],
+        gradient: Some(gradient::pop_back),
         ..Op::DEFAULT
     },
     Op {
@@ -46,6 +51,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output_handle: variant"],
         attrs: &["element_dtype: type"],
         kernels: &[cpu::<PushBack>()],
+        gradient: Some(gradient::push_back),
         ..Op::DEFAULT
     },
     Op {
@@ -61,6 +67,7 @@ pub(super) const OPS: &[Op] = &[
         inputs: &["input_handle: variant", "size: int32"],
         outputs: &["output_handle: variant"],
         kernels: &[cpu::<Resize>()],
+        gradient: Some(gradient::resize),
         ..Op::DEFAULT
     },
     Op {
@@ -69,6 +76,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output_handle: variant"],
         attrs: &["element_dtype: type", "resize_if_index_out_of_bounds: bool = false"],
         kernels: &[cpu::<SetItem>()],
+        gradient: Some(gradient::set_item),
         ..Op::DEFAULT
     },
 ];

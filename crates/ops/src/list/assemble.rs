@@ -3,6 +3,7 @@
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
 use tensorfleet_tensor::{DType, PartialShape, Result, Shape, Tensor, invalid_argument};
 
+use super::gradient;
 use super::tensor_list::{TensorList, list_at, shape_at};
 use crate::data_flow::join::{join, merge, prepend, stack, without_first};
 
@@ -13,6 +14,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["tensor: element_dtype", "lengths: int64"],
         attrs: &["element_dtype: type", "element_shape: shape = unknown"],
         kernels: &[cpu::<Concat>()],
+        gradient: Some(gradient::concat),
         ..Op::DEFAULT
     },
     Op {
@@ -21,6 +23,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["tensor: element_dtype", "lengths: int64"],
         attrs: &["element_dtype: type", "shape_type: {int32, int64}"],
         kernels: &[cpu::<Concat>()],
+        gradient: Some(gradient::concat),
         ..Op::DEFAULT
     },
     Op {
@@ -29,6 +32,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["values: element_dtype"],
         attrs: &["element_dtype: type"],
         kernels: &[cpu::<Gather>()],
+        gradient: Some(gradient::gather),
         ..Op::DEFAULT
     },
     Op {
@@ -37,6 +41,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["tensor: element_dtype"],
         attrs: &["element_dtype: type", "num_elements: int = -1"],
         kernels: &[cpu::<Stack>()],
+        gradient: Some(gradient::stack),
         ..Op::DEFAULT
     },
 ];

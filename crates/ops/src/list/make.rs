@@ -1,8 +1,9 @@
 //! New lists: empty ones, and ones from the rows of a tensor.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu, no_gradient};
 use tensorfleet_tensor::{DType, PartialShape, Result, Shape, Tensor, invalid_argument};
 
+use super::gradient;
 use super::tensor_list::{TensorList, list_at, shape_at, take_list};
 use crate::data_flow::join::{merge, row, without_first};
 
@@ -13,6 +14,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["handle: variant"],
         attrs: &["element_dtype: type", "shape_type: {int32, int64}"],
         kernels: &[cpu::<Empty>()],
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -29,6 +31,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output_handle: variant"],
         attrs: &["element_dtype: type", "shape_type: {int32, int64}"],
         kernels: &[cpu::<FromTensor>()],
+        gradient: Some(gradient::from_tensor),
         ..Op::DEFAULT
     },
     Op {
@@ -37,6 +40,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["handle: variant"],
         attrs: &["element_dtype: type", "shape_type: {int32, int64}"],
         kernels: &[cpu::<Reserve>()],
+        gradient: Some(no_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -45,6 +49,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output_handle: variant"],
         attrs: &["element_dtype: type", "shape_type: {int32, int64}"],
         kernels: &[cpu::<Scatter>()],
+        gradient: Some(gradient::scatter),
         ..Op::DEFAULT
     },
     Op {
@@ -53,6 +58,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output_handle: variant"],
         attrs: &["element_dtype: type"],
         kernels: &[cpu::<ScatterIntoExisting>()],
+        gradient: Some(gradient::scatter_into_existing),
         ..Op::DEFAULT
     },
     Op {
@@ -66,6 +72,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output_handle: variant"],
         attrs: &["element_dtype: type", "shape_type: {int32, int64}"],
         kernels: &[cpu::<Scatter>()],
+        gradient: Some(gradient::scatter),
         ..Op::DEFAULT
     },
     Op {
@@ -74,6 +81,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output_handle: variant"],
         attrs: &["element_dtype: type", "shape_type: {int32, int64}"],
         kernels: &[cpu::<Split>()],
+        gradient: Some(gradient::split),
         ..Op::DEFAULT
     },
 ];

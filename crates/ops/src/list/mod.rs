@@ -2,6 +2,7 @@
 
 mod access;
 mod assemble;
+mod gradient;
 mod make;
 pub(crate) mod tensor_list;
 mod tensor_map;

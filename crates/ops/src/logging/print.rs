@@ -6,7 +6,10 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use bytes::Bytes;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::gradient::only;
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, cpu,
+};
 use tensorfleet_tensor::{Code, Error, Result, Tensor, invalid_argument};
 
 use super::summarize;
@@ -25,6 +28,7 @@ pub(super) const OPS: &[Op] = &[
         ],
         stateful: true,
         kernels: &[cpu::<Print>()],
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -202,6 +206,13 @@ impl Kernel for StringFormat {
         ctx.set_output(0, Tensor::string(text));
         Ok(())
     }
+}
+
+/// What is printed does not matter.
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let mut gradients = only(g.grad(0)?)?;
+    gradients.resize(g.num_inputs(), None);
+    Ok(gradients)
 }
 
 #[cfg(test)]

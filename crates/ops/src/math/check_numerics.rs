@@ -26,6 +26,7 @@ pub(super) const OPS: &[Op] = &[
     },
     Op {
         name: "CheckNumericsV2",
+        gradient: Some(gradient),
         inputs: &["tensor: T"],
         outputs: &["output: T"],
         attrs: &[T_REAL, "message: string"],

@@ -24,6 +24,8 @@ mod select;
 mod special;
 mod unary;
 
+pub(crate) use matmul::batch::reduce_batch;
+
 use tensorfleet_framework::Op;
 
 pub(super) const OPS: &[&[Op]] = &[

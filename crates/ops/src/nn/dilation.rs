@@ -1,6 +1,9 @@
 //! `Dilation2D` and its gradients: the largest sum of image and filter in each window.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::gradient::both;
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, cpu,
+};
 use tensorfleet_kernels::conv::Axis;
 use tensorfleet_tensor::{Result, Shape, Tensor, invalid_argument, unimplemented_error};
 
@@ -20,6 +23,7 @@ pub(super) const OPS: &[Op] = &[
             "padding: {'SAME', 'VALID'}",
         ],
         kernels: &[cpu::<Dilation2D>().types("T", REAL_NUMBERS)],
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -233,4 +237,12 @@ impl Kernel for Backprop {
         ctx.set_output(0, output);
         Ok(())
     }
+}
+
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let inputs = [g.input(0), g.input(1), g.grad(0)?];
+    both(
+        g.call_with_attrs("Dilation2DBackpropInput", inputs)?,
+        g.call_with_attrs("Dilation2DBackpropFilter", inputs)?,
+    )
 }

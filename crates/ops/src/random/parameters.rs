@@ -11,7 +11,7 @@ use tensorfleet_tensor::{DType, Result, Shape, Tensor, dispatch, internal, inval
 
 use super::generator::draw_binomial;
 use super::shape_of;
-use super::stateful::generator;
+use super::stateful::{gamma_gradient, generator};
 use super::stateless::{generator_of_key, generator_of_seed};
 use crate::broadcast::Alignment;
 
@@ -47,6 +47,7 @@ pub(super) const OPS: &[Op] = &[
     },
     Op {
         name: "StatelessRandomGammaV2",
+        gradient: Some(gamma_gradient),
         inputs: &["shape: T", "seed: Tseed", "alpha: dtype"],
         outputs: &["output: dtype"],
         attrs: &[
@@ -59,6 +60,7 @@ pub(super) const OPS: &[Op] = &[
     },
     Op {
         name: "StatelessRandomGammaV3",
+        gradient: Some(gamma_gradient),
         inputs: &[
             "shape: shape_dtype",
             "key: uint64",

@@ -1,7 +1,9 @@
 //! Ops whose generator lives in the node: every run goes on where the last one ended.
 
 use half::{bf16, f16};
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu, no_gradient};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, Value, cpu, no_gradient,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::random::{GuardedPhilox, gamma, multinomial, multinomial_blocks};
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, dispatch, invalid_argument};
@@ -44,6 +46,7 @@ pub(super) const OPS: &[Op] = &[
         ],
         stateful: true,
         kernels: &[cpu::<RandomGamma>()],
+        gradient: Some(gamma_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -331,4 +334,17 @@ impl<'a> MultinomialDraw<'a> {
             else => Err(unsupported())
         )
     }
+}
+
+/// The derivative of each sample by the shape parameter, added up over the samples of each.
+pub(super) fn gamma_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let alpha = g.input(g.num_inputs() - 1);
+    let samples = g.output(0);
+    let rank = g.sub(g.rank_tensor(samples)?, g.rank_tensor(alpha)?)?;
+    let axes = g.call("Range", [g.scalar(0i32)?, rank, g.scalar(1i32)?])?;
+    let partial = g.call("RandomGammaGrad", [alpha, samples])?;
+    let sum = g.call("Sum", [g.mul(g.grad(0)?, partial)?, axes])?;
+    let mut gradients = vec![None; g.num_inputs()];
+    gradients[g.num_inputs() - 1] = Some(g.reshape_like(sum, alpha)?.into());
+    Ok(gradients)
 }

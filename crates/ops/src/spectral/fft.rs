@@ -1,9 +1,12 @@
 //! `FFT`, `FFT2D`, `FFT3D` and their inverses.
 
 use num_complex::Complex;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, Op, Value, cpu};
+use tensorfleet_framework::gradient::only;
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, KernelDef, Op, Value, cpu,
+};
 use tensorfleet_kernels::Parallel;
-use tensorfleet_tensor::{DType, Element, Result, Tensor, invalid_argument};
+use tensorfleet_tensor::{DType, Element, Result, Tensor, internal, invalid_argument};
 
 use super::axes::{Direction, transform};
 use super::plan::Real;
@@ -17,6 +20,7 @@ const fn complex(name: &'static str) -> Op {
         outputs: &["output: Tcomplex"],
         attrs: &["Tcomplex: {complex64, complex128} = DT_COMPLEX64"],
         kernels: KERNELS,
+        gradient: Some(gradient),
         ..Op::DEFAULT
     }
 }
@@ -119,4 +123,24 @@ impl Fft {
         }
         Ok(())
     }
+}
+
+/// The transform and its inverse are each other's gradient, but for the number of elements.
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (op, grad) = (&*g.node().op, g.grad(0)?);
+    let (axes, other, is_forward) = match op {
+        "FFT" => (1, "IFFT", true),
+        "FFT2D" => (2, "IFFT2D", true),
+        "FFT3D" => (3, "IFFT3D", true),
+        "IFFT" => (1, "FFT", false),
+        "IFFT2D" => (2, "FFT2D", false),
+        "IFFT3D" => (3, "FFT3D", false),
+        _ => return Err(internal!("{op} is not a Fourier transform")),
+    };
+    let bounds = [g.vector(&[-axes])?, g.vector(&[i32::MAX])?, g.vector(&[1i32])?];
+    let sizes = g.call("StridedSlice", [g.shape_tensor(grad)?, bounds[0], bounds[1], bounds[2]])?;
+    let count = g.call("Prod", [sizes, g.scalar(0i32)?])?;
+    let count = g.cast(count, g.dtype(grad))?;
+    let transformed = g.call(other, [grad])?;
+    only(if is_forward { g.mul(transformed, count)? } else { g.div(transformed, count)? })
 }

@@ -1,6 +1,6 @@
 //! The equation of an `Einsum`, and what its labels stand for in given operands.
 
-use tensorfleet_tensor::{Error, Result, Shape, invalid_argument};
+use tensorfleet_tensor::{Error, Result, invalid_argument};
 
 /// A dimension's name. Dimensions under an ellipsis are numbered from the right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,17 +11,17 @@ pub(super) enum Label {
 
 /// Subscripts of one operand or of the result.
 #[derive(Debug)]
-struct Subscripts {
-    labels: Vec<char>,
+pub(super) struct Subscripts {
+    pub(super) labels: Vec<char>,
     /// The number of labels before the ellipsis, if there is one.
-    ellipsis: Option<usize>,
+    pub(super) ellipsis: Option<usize>,
 }
 
 /// A parsed equation.
 #[derive(Debug)]
 pub(super) struct Equation {
-    inputs: Vec<Subscripts>,
-    output: Subscripts,
+    pub(super) inputs: Vec<Subscripts>,
+    pub(super) output: Subscripts,
 }
 
 impl Equation {
@@ -53,10 +53,10 @@ impl Equation {
         self.inputs.len()
     }
 
-    /// The labels of each dimension of operand `number`.
-    pub(super) fn input_labels(&self, number: usize, shape: &Shape) -> Result<Vec<Label>> {
+    /// The labels of each dimension of operand `number`, which has `rank` of them.
+    pub(super) fn input_labels(&self, number: usize, rank: usize) -> Result<Vec<Label>> {
         let subscripts = &self.inputs[number];
-        let (named, rank) = (subscripts.labels.len(), shape.rank());
+        let named = subscripts.labels.len();
         let fits = if subscripts.ellipsis.is_some() { rank >= named } else { rank == named };
         if !fits {
             let least = if subscripts.ellipsis.is_some() { "at least " } else { "" };
@@ -80,6 +80,17 @@ impl Equation {
 }
 
 impl Subscripts {
+    /// The subscripts as an equation has them.
+    pub(super) fn text(&self) -> String {
+        let mut text: String = self.labels.iter().collect();
+        if let Some(at) = self.ellipsis {
+            // A label may be longer than a byte.
+            let at = text.char_indices().nth(at).map_or(text.len(), |(index, _)| index);
+            text.insert_str(at, "...");
+        }
+        text
+    }
+
     /// The labels, with `broadcast` dimensions in the place of the ellipsis.
     fn expand(&self, broadcast: usize) -> Vec<Label> {
         let named = |labels: &[char]| labels.iter().map(|&c| Label::Named(c)).collect::<Vec<_>>();

@@ -6,16 +6,17 @@
 //! one kind do not lie evenly in memory.
 
 mod equation;
+mod gradient;
 mod view;
 
 use half::{bf16, f16};
 use num_complex::Complex;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, ShapeContext, Value, cpu};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::gemm::{self, Mat};
 use tensorfleet_kernels::reduce::{Axes, Reduction, Sum, reduce};
 use tensorfleet_tensor::{
-    DType, Element, Result, Shape, Tensor, dispatch, internal, invalid_argument,
+    DType, Element, PartialShape, Result, Shape, Tensor, dispatch, internal, invalid_argument,
 };
 
 use equation::{Equation, Label};
@@ -38,6 +39,8 @@ pub(super) const OPS: &[Op] = &[Op {
     outputs: &["output: T"],
     attrs: &["equation: string", "N: int >= 1", "T: type"],
     kernels: &[cpu::<Einsum>().types("T", TYPES)],
+    shape: Some(shape),
+    gradient: Some(gradient::gradient),
     ..Op::DEFAULT
 }];
 
@@ -91,7 +94,7 @@ impl Einsum {
     {
         let mut views = Vec::with_capacity(inputs.len());
         for (number, input) in inputs.iter().enumerate() {
-            views.push(View::new(input, &self.equation.input_labels(number, input.shape())?)?);
+            views.push(View::new(input, &self.equation.input_labels(number, input.rank())?)?);
         }
         let is_broadcast = |dim: &&Dim| matches!(dim.label, Label::Broadcast(_));
         let broadcast = views.iter().map(|view| view.dims.iter().filter(is_broadcast).count());
@@ -285,4 +288,26 @@ fn place<T: Element>(result: View, output: &[Label], shape: Shape) -> Result<Ten
             }
         });
     })
+}
+
+/// Every label has the size that an operand knows for it.
+fn shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {
+    let equation = Equation::parse(&c.attrs().string("equation")?)?;
+    let mut sizes: Vec<(Label, Option<usize>)> = Vec::new();
+    for number in 0..c.num_inputs().min(equation.num_inputs()) {
+        let Some(dims) = &c.input(number).dims else { return Ok(vec![PartialShape::UNKNOWN]) };
+        let labels = equation.input_labels(number, dims.len())?;
+        sizes.extend(labels.into_iter().zip(dims.iter().copied()));
+    }
+    let broadcast = sizes.iter().filter_map(|(label, _)| match label {
+        Label::Broadcast(number) => Some(number + 1),
+        Label::Named(_) => None,
+    });
+    let output = equation.output_labels(broadcast.max().unwrap_or(0))?;
+    let size = |label: &Label| {
+        let known = || sizes.iter().filter(|(other, _)| other == label).map(|(_, size)| *size);
+        // A dimension of one is stretched to another; whether one that is not known is, is open.
+        known().flatten().find(|&size| size != 1).or_else(|| known().min().flatten())
+    };
+    Ok(vec![PartialShape::known(output.iter().map(size))])
 }

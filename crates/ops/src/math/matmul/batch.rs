@@ -273,7 +273,12 @@ fn gradient(g: &GradientContext<'_>) -> InputGradients {
 }
 
 /// Sums over the outer dimensions along which `x` was broadcast.
-fn reduce_batch(g: &GradientContext<'_>, dx: Output, x: Output, y: Output) -> Result<Output> {
+pub(crate) fn reduce_batch(
+    g: &GradientContext<'_>,
+    dx: Output,
+    x: Output,
+    y: Output,
+) -> Result<Output> {
     let batch = |output| {
         let dims = g.shape(output).dims?;
         let outer = dims.len().checked_sub(2)?;

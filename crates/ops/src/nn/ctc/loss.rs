@@ -1,7 +1,9 @@
 //! `CTCLoss`: the negative logarithm of a label sequence's probability, summed over all ways to
 //! align it with the input, and its gradient.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, cpu,
+};
 use tensorfleet_kernels::{Parallel, Wide};
 use tensorfleet_tensor::{DType, Element, Result, Shape, Tensor, dispatch, invalid_argument};
 
@@ -25,6 +27,7 @@ pub(super) const OPS: &[Op] = &[
             "T: {float, double} = DT_FLOAT",
         ],
         kernels: &[cpu::<CtcLoss>().types("T", &[DType::Float, DType::Double])],
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
     // Only other devices have kernels of it; functions that choose by device mention it.
@@ -42,6 +45,7 @@ pub(super) const OPS: &[Op] = &[
             "ctc_merge_repeated: bool = true",
             "ignore_longer_outputs_than_inputs: bool = false",
         ],
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
 ];
@@ -336,4 +340,11 @@ impl<'a, T: Wide> Trellis<'a, T> {
         }
         (-log_p, shares)
     }
+}
+
+/// The op computes the gradient of its loss too; it is scaled by that of each entry of the batch.
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    // Time comes first, then the batch.
+    let scale = g.call("ExpandDims", [g.grad(0)?, g.scalar(-1i32)?])?;
+    Ok(vec![Some(g.mul(g.output(1), scale)?.into()), None, None, None])
 }

@@ -1,6 +1,9 @@
 //! `MaxPoolWithArgmax` and its gradient: maxima with the places where they stand.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::gradient::only;
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, cpu,
+};
 use tensorfleet_kernels::pool::Pool;
 use tensorfleet_tensor::{DType, Result, Tensor, invalid_argument};
 
@@ -54,6 +57,7 @@ pub(super) const OPS: &[Op] = &[
             "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}",
         ],
         kernels: &[cpu::<MaxPoolWithArgmax>().types("T", REAL_NUMBERS)],
+        gradient: Some(argmax_gradient),
         ..Op::DEFAULT
     },
 ];
@@ -157,4 +161,8 @@ impl MaxPoolGradWithArgmax {
         });
         starts.collect()
     }
+}
+
+fn argmax_gradient(g: &GradientContext<'_>) -> InputGradients {
+    only(g.call_with_attrs("MaxPoolGradWithArgmax", [g.input(0), g.grad(0)?, g.output(1)])?)
 }

@@ -1,9 +1,12 @@
 //! `FractionalMaxPool` and `FractionalAvgPool`: windows of random sizes that cover an image.
 
 use num_traits::AsPrimitive;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::gradient::only;
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, cpu,
+};
 use tensorfleet_kernels::random::{GuardedPhilox, entropy, shuffle};
-use tensorfleet_tensor::{Result, Shape, Tensor, dispatch, invalid_argument};
+use tensorfleet_tensor::{DType, Result, Shape, Tensor, dispatch, invalid_argument};
 
 use super::super::unsupported;
 use crate::sparse::number::{Number, Real};
@@ -23,6 +26,7 @@ pub(super) const OPS: &[Op] = &[
             "T: {float, double, int32, int64}",
         ],
         kernels: &[cpu::<Fractional>()],
+        gradient: Some(average_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -52,6 +56,7 @@ pub(super) const OPS: &[Op] = &[
             "T: {float, double, int32, int64}",
         ],
         kernels: &[cpu::<Fractional>()],
+        gradient: Some(maximum_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -433,4 +438,15 @@ impl Kernel for AvgGrad {
         ctx.set_output(0, result);
         Ok(())
     }
+}
+
+fn average_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let shape = g.cast(g.shape_tensor(g.input(0))?, DType::Int64)?;
+    let inputs = [shape, g.grad(0)?, g.output(1), g.output(2)];
+    only(g.call_with_attrs("FractionalAvgPoolGrad", inputs)?)
+}
+
+fn maximum_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let inputs = [g.input(0), g.output(0), g.grad(0)?, g.output(1), g.output(2)];
+    only(g.call_with_attrs("FractionalMaxPoolGrad", inputs)?)
 }

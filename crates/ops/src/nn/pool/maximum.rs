@@ -76,6 +76,7 @@ pub(super) const OPS: &[Op] = &[
             "data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'",
         ],
         kernels: POOL,
+        gradient: Some(v2_gradient),
         ..Op::DEFAULT
     },
 ];
@@ -177,4 +178,9 @@ fn gradient(g: &GradientContext<'_>) -> InputGradients {
 
 fn volume_gradient(g: &GradientContext<'_>) -> InputGradients {
     only(g.call_with_attrs("MaxPool3DGrad", [g.input(0), g.output(0), g.grad(0)?])?)
+}
+
+fn v2_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let inputs = [g.input(0), g.output(0), g.grad(0)?, g.input(1), g.input(2)];
+    Ok(vec![Some(g.call_with_attrs("MaxPoolGradV2", inputs)?.into()), None, None])
 }
