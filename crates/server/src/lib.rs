@@ -23,4 +23,7 @@ pub use config::Config;
 pub use host::Host;
 pub use local::{LocalCluster, create_local_cluster};
 pub use server::Server;
-pub use tensorfleet_cluster::spec::{Address, ClusterSpec, ServerSpec, Task, TfConfig};
+pub use tensorfleet_cluster::spec::{
+    Address, ClusterResolver, ClusterSpec, KubernetesResolver, ServerSpec, SimpleResolver,
+    SlurmResolver, Task, TfConfig, TfConfigResolver, UnionResolver,
+};

@@ -57,6 +57,35 @@ impl ClusterSpec {
         Ok(cluster)
     }
 
+    /// Makes a cluster of jobs of which only some tasks are known, by their numbers.
+    ///
+    /// ```
+    /// use tensorfleet_cluster::spec::ClusterSpec;
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let cluster = ClusterSpec::from_maps([("worker", [(1, "host1:2222"), (3, "host3:2222")])])?;
+    /// assert_eq!(cluster.task_indices("worker")?, [1, 3]);
+    /// assert_eq!(cluster.task_address("worker", 3)?, "host3:2222");
+    /// assert_eq!(cluster.to_json(), r#"{"worker":{"1":"host1:2222","3":"host3:2222"}}"#);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn from_maps<J, A, M>(jobs: impl IntoIterator<Item = (J, M)>) -> Result<ClusterSpec>
+    where
+        J: Into<String>,
+        A: Into<String>,
+        M: IntoIterator<Item = (u32, A)>,
+    {
+        let mut cluster = ClusterSpec::default();
+        for (job, tasks) in jobs {
+            let job = job.into();
+            for (index, address) in tasks {
+                cluster.insert(Task::new(&job, index), address)?;
+            }
+        }
+        Ok(cluster)
+    }
+
     /// Adds a task. It must be new, and the job's name one that device names can hold.
     pub fn insert(&mut self, task: Task, address: impl Into<String>) -> Result<()> {
         if !is_job_name(&task.job) {
@@ -92,6 +121,37 @@ impl ClusterSpec {
         tasks.map(|(index, address)| (*index, address.as_str()))
     }
 
+    /// The number of tasks of a job.
+    pub fn num_tasks(&self, job: &str) -> Result<usize> {
+        Ok(self.known_job(job)?.len())
+    }
+
+    /// The numbers of a job's tasks, in order.
+    pub fn task_indices(&self, job: &str) -> Result<Vec<u32>> {
+        Ok(self.known_job(job)?.keys().copied().collect())
+    }
+
+    /// The address of a task by job and number.
+    pub fn task_address(&self, job: &str, index: u32) -> Result<&str> {
+        self.address(&Task::new(job, index))
+    }
+
+    /// The addresses of a job's tasks up to the last; `None` for those that are not known.
+    pub fn job_tasks(&self, job: &str) -> Result<Vec<Option<&str>>> {
+        let tasks = self.known_job(job)?;
+        let count = tasks.keys().next_back().map_or(0, |last| last + 1);
+        Ok((0..count).map(|index| tasks.get(&index).map(String::as_str)).collect())
+    }
+
+    /// The addresses by job and number.
+    pub fn as_map(&self) -> &BTreeMap<String, BTreeMap<u32, String>> {
+        &self.jobs
+    }
+
+    fn known_job(&self, job: &str) -> Result<&BTreeMap<u32, String>> {
+        self.jobs.get(job).ok_or_else(|| self.no_job(job))
+    }
+
     /// Returns all tasks with their addresses, job by job.
     pub fn tasks(&self) -> impl Iterator<Item = (Task, &str)> {
         self.jobs().flat_map(|job| {
@@ -119,7 +179,7 @@ impl ClusterSpec {
 
     /// Returns the address of a task.
     pub fn address(&self, task: &Task) -> Result<&str> {
-        let tasks = self.jobs.get(&task.job).ok_or_else(|| self.no_job(&task.job))?;
+        let tasks = self.known_job(&task.job)?;
         tasks.get(&task.index).map(String::as_str).ok_or_else(|| {
             let known = join(tasks.keys().map(u32::to_string));
             invalid_argument!(
@@ -179,6 +239,16 @@ mod tests {
             message(Task::new("worker", 2)),
             "job `worker` has no task 2; its tasks are 0, 1"
         );
+    }
+
+    #[test]
+    fn jobs_may_lack_tasks() {
+        let cluster = ClusterSpec::from_maps([("worker", [(0, "a:1"), (2, "c:3")])]).unwrap();
+        assert_eq!(cluster.num_tasks("worker").unwrap(), 2);
+        assert_eq!(cluster.job_tasks("worker").unwrap(), [Some("a:1"), None, Some("c:3")]);
+        assert_eq!(cluster.as_map()["worker"][&2], "c:3");
+        assert!(cluster.num_tasks("ps").is_err());
+        assert_ne!(cluster, sample());
     }
 
     #[test]

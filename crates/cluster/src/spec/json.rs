@@ -14,6 +14,22 @@ impl ClusterSpec {
         ClusterSpec::from_value(place, &parse(place, text)?)
     }
 
+    /// The cluster as JSON: jobs with all numbers from 0 on as lists, others as objects.
+    pub fn to_json(&self) -> String {
+        let jobs = self.as_map().iter().map(|(job, tasks)| {
+            let is_dense = tasks.keys().copied().eq(0..tasks.len() as u32);
+            let tasks = if is_dense {
+                tasks.values().cloned().map(Value::from).collect::<Vec<_>>().into()
+            } else {
+                let tasks =
+                    tasks.iter().map(|(index, a)| (index.to_string(), Value::from(a.as_str())));
+                Value::Object(tasks.collect())
+            };
+            (job.clone(), tasks)
+        });
+        Value::Object(jobs.collect()).to_string()
+    }
+
     /// Reads a cluster from a JSON value that stands at `place`.
     pub(super) fn from_value(place: &str, value: &Value) -> Result<ClusterSpec> {
         let mut cluster = ClusterSpec::default();

@@ -21,6 +21,20 @@ pub fn cluster_spec(message: &pb::ClusterDef) -> Result<ClusterSpec> {
     Ok(cluster)
 }
 
+impl ClusterSpec {
+    /// Reads a serialized `ClusterDef`.
+    pub fn from_cluster_def(bytes: &[u8]) -> Result<ClusterSpec> {
+        let message = pb::ClusterDef::decode(bytes)
+            .map_err(|error| invalid_argument!("not a serialized ClusterDef: {error}"))?;
+        cluster_spec(&message)
+    }
+
+    /// The cluster as a serialized `ClusterDef`.
+    pub fn to_cluster_def(&self) -> Vec<u8> {
+        cluster_def(self).encode_to_vec()
+    }
+}
+
 /// A serialized `ConfigProto` of tasks with a number of CPU devices.
 pub fn session_config(cpu_devices: u32) -> Vec<u8> {
     let device_count = [("CPU".to_owned(), to_i32(cpu_devices))].into();
@@ -208,6 +222,13 @@ mod tests {
         check_error(&server("protocol: \"http\""), "protocol: unknown protocol `http`");
         check_error(&server("port: 70000"), "port: 70000 is not a port");
         check_error(&server("task_index: 1"), "job `w` has no task 1; its tasks are 0");
+    }
+
+    #[test]
+    fn a_cluster_def_comes_back() {
+        let cluster = ClusterSpec::from_maps([("w", [(1, "a:1"), (5, "b:2")])]).unwrap();
+        assert_eq!(ClusterSpec::from_cluster_def(&cluster.to_cluster_def()).unwrap(), cluster);
+        assert!(ClusterSpec::from_cluster_def(&[0xff]).is_err());
     }
 
     #[test]
