@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use tensorfleet_framework::NewNode;
+use tensorfleet_framework::{Input, NewNode};
 use tensorfleet_graph::AttrValue;
 use tensorfleet_tensor::{Context, DType};
 
@@ -32,10 +32,12 @@ impl OpBuilder {
         OpBuilder { graph: graph.clone(), node, location, is_failed: false }
     }
 
-    /// Adds an argument.
+    /// Adds an argument. A number takes the type that the op wants at this place, where that is
+    /// known.
     #[track_caller]
     pub fn input(self, operand: impl Operand) -> OpBuilder {
-        self.input_like(operand, None)
+        let like = self.next_type();
+        self.input_like(operand, like)
     }
 
     /// Adds an argument; a number takes the type `like`.
@@ -81,6 +83,26 @@ impl OpBuilder {
     pub fn named(mut self, name: &str) -> OpBuilder {
         self.node = self.node.named(name);
         self
+    }
+
+    /// The element type of the next argument, if the op or its earlier arguments say it.
+    fn next_type(&self) -> Option<DType> {
+        let state = self.graph.lock();
+        let def = state.builder.op_def(&self.node.op).ok()?;
+        let wanted = def.inputs.get(self.node.inputs.len())?;
+        if wanted.dtype.is_some() {
+            return wanted.dtype;
+        }
+        let attr = wanted.type_attr.as_ref()?;
+        if let Some(AttrValue::Type(dtype)) = self.node.attrs.get(attr) {
+            return Some(*dtype);
+        }
+        self.node.inputs.iter().zip(&def.inputs).find_map(|(input, arg)| match input {
+            Input::One(at) if arg.type_attr.as_ref() == Some(attr) => {
+                Some(state.builder.dtype(*at))
+            }
+            _ => None,
+        })
     }
 
     /// Adds the node.

@@ -111,9 +111,25 @@ pub fn gradients<D: Differentiable>(
     gradients_of(&[y], &sources, &[])
 }
 
-/// As [`gradients`] for several results, with the gradients that differentiation starts from.
+/// As [`gradients`] for several results, each with the gradient that differentiation starts from:
+/// ones where it is absent.
+///
+/// ```
+/// use tensorfleet_client::{Graph, Session, gradients_of};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let x = graph.constant(3.0f32);
+/// let (y, z) = (x.square(), &x * 5.0);
+/// let weight = graph.constant(10.0f32);
+/// let taken = gradients_of(&[&y, &z], &[&x], &[None, Some(weight)]);
+/// let dx = taken[0].clone().expect("both depend on x").to_dense();
+/// assert_eq!(Session::new(&graph)?.run((), dx.value::<f32>())?, 56.0);
+/// # Ok(())
+/// # }
+/// ```
 #[track_caller]
-pub(crate) fn gradients_of(
+pub fn gradients_of(
     ys: &[&Output],
     xs: &[&Output],
     initial: &[Option<Output>],
@@ -132,13 +148,9 @@ pub(crate) fn gradients_of(
         let mut state = graph.lock();
         let state = &mut *state;
         let scope = state.scope();
-        let custom = &state.custom_gradients;
-        let find = |builder: &tensorfleet_framework::GraphBuilder, id| {
-            custom.get(&id).cloned().or_else(|| crate::control::find_gradient(builder, id))
-        };
         let options = GradientOptions {
             initial: initial.iter().map(|output| output.as_ref().and_then(|o| o.at)).collect(),
-            custom: Some(&find as &FindGradient<'_>),
+            custom: Some(&crate::control::find_gradient as &FindGradient<'_>),
             ..GradientOptions::default()
         };
         tensorfleet_framework::gradients(&mut state.builder, &scope, &y_ids, &x_ids, &options)

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 use std::thread::ThreadId;
 
 use rustc_hash::FxHashMap;
-use tensorfleet_framework::{CustomGradient, GraphBuilder, NewNode, Registry};
+use tensorfleet_framework::{GraphBuilder, NewNode, Registry};
 use tensorfleet_graph::{FunctionLibrary, NodeDef, NodeId};
 use tensorfleet_tensor::{DType, Element, Error, PartialShape, Result, Tensor, invalid_argument};
 
@@ -35,8 +35,6 @@ pub(crate) struct State {
     /// Operations to run with each training step, as updates of moving averages.
     pub(crate) updates: Vec<Operation>,
     pub(crate) global_step: Option<Variable>,
-    /// Gradient functions of single nodes.
-    pub(crate) custom_gradients: FxHashMap<NodeId, Arc<CustomGradient>>,
     /// The graph around that of a loop's body.
     pub(crate) parent: Option<Parent>,
 }
@@ -86,7 +84,6 @@ impl Graph {
             variables: Vec::new(),
             updates: Vec::new(),
             global_step: None,
-            custom_gradients: FxHashMap::default(),
             parent: None,
         };
         Graph { inner: Arc::new(Inner { state: Mutex::new(state) }) }

@@ -26,6 +26,7 @@
 mod build;
 mod control;
 mod convert;
+pub mod data;
 mod gradient;
 mod graph;
 pub mod initializer;
@@ -34,18 +35,21 @@ pub mod loss;
 mod math;
 pub mod metrics;
 mod operators;
+pub mod ops;
 pub mod optimizer;
 mod output;
 mod placement;
 mod saver;
 mod scope;
 mod session;
+mod sharded;
+pub mod summary;
 mod variable;
 
 pub use build::OpBuilder;
-pub use control::Outputs;
+pub use control::{Function, Outputs};
 pub use convert::{FromTensor, IntoTensor};
-pub use gradient::{Differentiable, Gradient, gradients};
+pub use gradient::{Differentiable, Gradient, gradients, gradients_of};
 pub use graph::Graph;
 pub use math::Axes;
 pub use optimizer::Optimizer;
@@ -53,12 +57,14 @@ pub use output::{Operand, Operation, Output};
 pub use placement::{ReplicaDevices, Spread};
 pub use saver::Saver;
 pub use scope::Device;
+pub use session::monitored;
 pub use session::{
-    Feed, Feeds, Fetch, Fetches, NodeTrace, Reply, RunMetadata, RunOptions, Session,
-    SessionOptions, Typed,
+    Feed, Feeds, Fetch, Fetches, MonitoredSession, NodeTrace, Reply, RunMetadata, RunOptions,
+    Session, SessionOptions, Typed,
 };
+pub use sharded::{ShardedVariable, even_shards};
 pub use tensorfleet_framework::DeviceName;
-pub use tensorfleet_graph::AttrValue;
+pub use tensorfleet_graph::{AttrValue, Func};
 pub use tensorfleet_tensor::{
     Code, DType, Element, Error, PartialShape, Result, Shape, Tensor, invalid_argument,
 };

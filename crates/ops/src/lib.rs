@@ -19,7 +19,7 @@ mod nn;
 mod parsing;
 mod quantized;
 mod random;
-mod record;
+pub mod record;
 mod shapes;
 mod sparse;
 mod spectral;
@@ -28,38 +28,48 @@ mod string;
 mod summary;
 mod training;
 
+/// Rows of tensors, for who prepares batches outside of a graph.
+pub mod rows {
+    pub use crate::data_flow::join::{row, stack};
+}
+
 use tensorfleet_framework::{Op, Registry};
 use tensorfleet_tensor::Result;
 
-/// The families, each a list of files, each a list of ops.
-const FAMILIES: &[&[&[Op]]] = &[
-    array::OPS,
-    control::OPS,
-    data_flow::OPS,
-    dataset::OPS,
-    functional::OPS,
-    image::OPS,
-    io::OPS,
-    linalg::OPS,
-    list::OPS,
-    logging::OPS,
-    lookup::OPS,
-    math::OPS,
-    nn::OPS,
-    parsing::OPS,
-    quantized::OPS,
-    random::OPS,
-    sparse::OPS,
-    spectral::OPS,
-    state::OPS,
-    string::OPS,
-    summary::OPS,
-    training::OPS,
+/// The families: a name, and a list of files, each a list of ops.
+const FAMILIES: &[(&str, &[&[Op]])] = &[
+    ("array", array::OPS),
+    ("control", control::OPS),
+    ("data_flow", data_flow::OPS),
+    ("dataset", dataset::OPS),
+    ("functional", functional::OPS),
+    ("image", image::OPS),
+    ("io", io::OPS),
+    ("linalg", linalg::OPS),
+    ("list", list::OPS),
+    ("logging", logging::OPS),
+    ("lookup", lookup::OPS),
+    ("math", math::OPS),
+    ("nn", nn::OPS),
+    ("parsing", parsing::OPS),
+    ("quantized", quantized::OPS),
+    ("random", random::OPS),
+    ("sparse", sparse::OPS),
+    ("spectral", spectral::OPS),
+    ("state", state::OPS),
+    ("string", string::OPS),
+    ("summary", summary::OPS),
+    ("training", training::OPS),
 ];
+
+/// The families of ops, each with its name.
+pub fn families() -> impl Iterator<Item = (&'static str, impl Iterator<Item = &'static Op>)> {
+    FAMILIES.iter().map(|(name, files)| (*name, files.iter().flat_map(|file| file.iter())))
+}
 
 /// Every op of the library.
 pub fn all() -> impl Iterator<Item = &'static Op> {
-    FAMILIES.iter().flat_map(|family| family.iter()).flat_map(|file| file.iter())
+    families().flat_map(|(_, ops)| ops)
 }
 
 /// A registry of every op of the library.

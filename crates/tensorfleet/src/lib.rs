@@ -16,7 +16,8 @@
 
 pub use tensorfleet_client::*;
 pub use tensorfleet_server::{
-    Address, ClusterSpec, Config, LocalCluster, Server, ServerSpec, Task, TfConfig,
+    Address, ClusterResolver, ClusterSpec, Config, KubernetesResolver, LocalCluster, Server,
+    ServerSpec, SimpleResolver, SlurmResolver, Task, TfConfig, TfConfigResolver, UnionResolver,
     create_local_cluster,
 };
 pub use tensorfleet_strategy as strategy;

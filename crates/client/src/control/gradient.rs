@@ -23,6 +23,9 @@ pub(crate) fn find(builder: &GraphBuilder, id: NodeId) -> Option<Arc<CustomGradi
         "PartitionedCall" | "StatefulPartitionedCall" => Some(Arc::new(call)),
         "If" | "StatelessIf" => Some(Arc::new(branch)),
         "While" | "StatelessWhile" => Some(Arc::new(repeat)),
+        "IdentityN" if node.attrs.contains_key(super::call::BACKWARD) => {
+            Some(Arc::new(super::call::custom_gradient))
+        }
         _ => None,
     }
 }

@@ -1,10 +1,13 @@
 //! Branches, loops and functions.
 
+mod call;
 mod cond;
 mod function;
 mod gradient;
+mod part;
 mod while_loop;
 
+pub use self::call::Function;
 pub(crate) use self::cond::Branch;
 pub(crate) use self::gradient::find as find_gradient;
 

@@ -1,34 +1,17 @@
 //! Loops: a body that runs for as long as a condition holds.
 
 use std::panic::Location;
-use std::sync::Arc;
 
 use tensorfleet_framework::shape::merge;
 use tensorfleet_graph as graph;
-use tensorfleet_graph::{Func, FunctionLibrary, NodeId};
+use tensorfleet_graph::NodeId;
 use tensorfleet_tensor::{DType, PartialShape, Result, invalid_argument};
 
 use super::Outputs;
-use super::function::{Return, add_arg, define};
-use crate::graph::{Graph, Parent};
+use super::function::Return;
+use super::part::Part;
+use crate::graph::Graph;
 use crate::output::Output;
-use crate::scope::Frame;
-
-/// The body or the condition of a loop, built in a graph of its own.
-struct Part {
-    graph: Graph,
-    args: Vec<NodeId>,
-    results: Vec<Output>,
-}
-
-impl Part {
-    /// What the part uses from outside, with the arguments that stand for it.
-    fn captures(&self) -> Vec<(graph::Output, NodeId)> {
-        let state = self.graph.lock();
-        let captures = state.parent.as_ref().map(|parent| &parent.captures);
-        captures.into_iter().flatten().map(|(outer, inner)| (*outer, inner.node)).collect()
-    }
-}
 
 impl Graph {
     /// Repeats what `body` builds for as long as what `condition` builds is true, and returns the
@@ -69,8 +52,12 @@ impl Graph {
         if start.iter().any(|output| output.at.is_none()) {
             return R::from_outputs(start);
         }
-        let condition = graph.part(&start, location, |args| vec![condition(R::from_outputs(args))]);
-        let body = graph.part(&start, location, |args| body(R::from_outputs(args)).into_outputs());
+        let arguments: Vec<(DType, PartialShape)> =
+            start.iter().map(|output| (output.dtype(), output.shape())).collect();
+        let condition =
+            graph.part(&arguments, location, |args| vec![condition(R::from_outputs(args))]);
+        let body =
+            graph.part(&arguments, location, |args| body(R::from_outputs(args)).into_outputs());
         match graph.assemble(&start, &condition, &body) {
             Ok(outputs) => R::from_outputs(outputs),
             Err(error) => {
@@ -78,32 +65,6 @@ impl Graph {
                 R::from_outputs(start.iter().map(|_| Output::new(&graph, None)).collect())
             }
         }
-    }
-
-    fn part(
-        &self,
-        start: &[Output],
-        location: &'static Location<'static>,
-        build: impl FnOnce(Vec<Output>) -> Vec<Output>,
-    ) -> Part {
-        let inner = Graph::within_parent(self);
-        let mut args = Vec::new();
-        {
-            let mut state = inner.lock();
-            for (number, output) in start.iter().enumerate() {
-                // The name never clashes, because the graph is empty.
-                let arg = add_arg(&mut state.builder, number, output.dtype(), output.shape());
-                args.extend(arg.ok());
-            }
-        }
-        let outputs = args.iter().map(|arg| Output::new(&inner, Some(*arg))).collect();
-        let results = self.within(Frame::Caller(location), || {
-            self.within(Frame::Body(inner.clone()), || {
-                let results = build(outputs);
-                results.iter().map(|result| inner.operand(result, None)).collect()
-            })
-        });
-        Part { graph: inner, args: args.iter().map(|arg| arg.node).collect(), results }
     }
 
     /// Makes the two parts functions and adds the node that runs them.
@@ -127,16 +88,11 @@ impl Graph {
             });
             variables.chain(others).collect()
         };
-        let tensor = |output: &Output| {
-            let at = output.at.ok_or_else(|| invalid_argument!("a result could not be made"))?;
-            Ok((output.dtype(), Return::Tensor(at)))
-        };
-        let mut body_returns: Vec<(DType, Return)> =
-            body.results.iter().map(tensor).collect::<Result<_>>()?;
+        let mut body_returns = body.returns()?;
         for (index, output) in captured.iter().enumerate() {
             body_returns.push((output.dtype(), Return::Arg(start.len() + index)));
         }
-        let condition_returns = vec![tensor(&condition.results[0])?];
+        let condition_returns = condition.returns()?;
         let condition =
             self.add_function("while_cond", condition, &args_of(condition), &condition_returns)?;
         let body = self.add_function("while_body", body, &args_of(body), &body_returns)?;
@@ -160,28 +116,6 @@ impl Graph {
             }
         }
         Ok(outputs.into_iter().take(start.len()).collect())
-    }
-
-    /// Adds a part as a function; says how to call it and whether it has side effects.
-    fn add_function(
-        &self,
-        name: &str,
-        part: &Part,
-        args: &[(DType, Option<NodeId>)],
-        returns: &[(DType, Return)],
-    ) -> Result<(Func, bool)> {
-        let name = self.root().lock().builder.unique_name(name);
-        let mut library = FunctionLibrary::default();
-        let is_stateful = {
-            let state = part.graph.lock();
-            let function = define(&name, state.builder.graph(), args, returns)?;
-            library.merge(state.builder.graph().library());
-            let is_stateful = function.signature.is_stateful;
-            library.insert(Arc::new(function));
-            is_stateful
-        };
-        self.lock().builder.add_functions(&library);
-        Ok((Func { name, ..Func::default() }, is_stateful))
     }
 }
 
@@ -211,37 +145,4 @@ fn check_results(start: &[Output], condition: &Part, body: &Part) -> Result<()> 
         }
     }
     Ok(())
-}
-
-impl Graph {
-    /// An empty graph whose nodes may use tensors of `parent`.
-    fn within_parent(parent: &Graph) -> Graph {
-        let inner = Graph::new();
-        let mut state = inner.lock();
-        state.builder.add_functions(parent.lock().builder.graph().library());
-        state.parent = Some(Parent { graph: parent.clone(), captures: Vec::new() });
-        drop(state);
-        inner
-    }
-
-    /// Makes a tensor of the parent an argument of this graph.
-    pub(crate) fn capture(&self, outer: graph::Output) -> Result<graph::Output> {
-        let (dtype, shape) = {
-            let state = self.lock();
-            let parent = state.parent.as_ref().expect("only inner graphs capture");
-            if let Some((_, inner)) = parent.captures.iter().find(|(known, _)| *known == outer) {
-                return Ok(*inner);
-            }
-            let outer_state = parent.graph.lock();
-            (outer_state.builder.dtype(outer), outer_state.builder.shape(outer).clone())
-        };
-        let mut state = self.lock();
-        // A name that can be no other argument's.
-        let number = 1_000_000 + state.builder.graph().len();
-        let inner = add_arg(&mut state.builder, number, dtype, shape)?;
-        if let Some(parent) = &mut state.parent {
-            parent.captures.push((outer, inner));
-        }
-        Ok(inner)
-    }
 }

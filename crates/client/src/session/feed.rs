@@ -42,6 +42,11 @@ impl Feeds {
         Ok(())
     }
 
+    /// Adds tensors that have been checked before.
+    pub(super) fn extend_named(&mut self, named: Vec<(String, Tensor)>) {
+        self.named.extend(named);
+    }
+
     pub(super) fn into_named(self) -> Vec<(String, Tensor)> {
         self.named
     }

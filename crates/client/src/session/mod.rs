@@ -3,6 +3,7 @@
 mod backend;
 mod feed;
 mod fetch;
+pub mod monitored;
 mod options;
 
 use std::fmt;
@@ -18,6 +19,7 @@ use tokio::task::JoinHandle;
 
 pub use self::feed::{Feed, Feeds};
 pub use self::fetch::{Fetch, Fetches, Reply, Typed};
+pub use self::monitored::MonitoredSession;
 pub use self::options::{NodeTrace, RunMetadata, RunOptions, SessionOptions};
 
 use self::backend::Backend;

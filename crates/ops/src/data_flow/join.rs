@@ -44,7 +44,7 @@ pub(crate) fn join(dtype: DType, shape: Shape, parts: &[Tensor]) -> Result<Tenso
 }
 
 /// Stacks tensors of equal shape `element` along a new first dimension.
-pub(crate) fn stack(dtype: DType, element: &Shape, parts: &[Tensor]) -> Result<Tensor> {
+pub fn stack(dtype: DType, element: &Shape, parts: &[Tensor]) -> Result<Tensor> {
     join(dtype, prepend(parts.len(), element)?, parts)
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn without_first(shape: &Shape) -> Result<Shape> {
 }
 
 /// One row of a tensor of rank one or more, without the first dimension.
-pub(crate) fn row(tensor: &Tensor, index: usize) -> Result<Tensor> {
+pub fn row(tensor: &Tensor, index: usize) -> Result<Tensor> {
     tensor.rows(index..index + 1)?.into_shape(without_first(tensor.shape())?)
 }
 

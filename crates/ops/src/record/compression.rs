@@ -8,7 +8,7 @@ use flate2::write::{GzEncoder, ZlibEncoder};
 
 /// A form of compression, by TensorFlow's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Compression {
+pub enum Compression {
     None,
     Gzip,
     Zlib,
@@ -16,7 +16,7 @@ pub(crate) enum Compression {
 
 impl Compression {
     /// Reads a name; the empty one means no compression.
-    pub(crate) fn parse(name: &[u8]) -> Option<Compression> {
+    pub fn parse(name: &[u8]) -> Option<Compression> {
         match name {
             b"" => Some(Compression::None),
             b"GZIP" => Some(Compression::Gzip),
@@ -35,7 +35,7 @@ impl Compression {
     }
 
     /// Compresses what is written on its way to `sink`.
-    pub(crate) fn encoder<W: Write>(self, sink: W) -> Encoder<W> {
+    pub fn encoder<W: Write>(self, sink: W) -> Encoder<W> {
         match self {
             Compression::None => Encoder::None(sink),
             Compression::Gzip => Encoder::Gzip(GzEncoder::new(sink, Level::default())),
@@ -46,7 +46,7 @@ impl Compression {
 
 /// Writes compressed bytes.
 #[derive(Debug)]
-pub(crate) enum Encoder<W: Write> {
+pub enum Encoder<W: Write> {
     None(W),
     Gzip(GzEncoder<W>),
     Zlib(ZlibEncoder<W>),
@@ -54,7 +54,7 @@ pub(crate) enum Encoder<W: Write> {
 
 impl<W: Write> Encoder<W> {
     /// Ends the compressed data and gives the sink back.
-    pub(crate) fn finish(self) -> io::Result<W> {
+    pub fn finish(self) -> io::Result<W> {
         match self {
             Encoder::None(sink) => Ok(sink),
             Encoder::Gzip(encoder) => encoder.finish(),

@@ -11,12 +11,12 @@ use std::sync::Arc;
 
 use tensorfleet_checkpoint::{FileSystem, SchemeFileSystem};
 
-pub(crate) use compression::Compression;
-pub(crate) use stream::Stream;
-pub(crate) use tfrecord::{RecordReader, RecordWriter};
+pub use compression::Compression;
+pub use stream::Stream;
+pub use tfrecord::{RecordReader, RecordWriter};
 
 /// The file systems that paths name by their schemes. What one of them keeps open, as connections to
 /// object storage, is shared by those who share the value.
-pub(crate) fn files() -> Arc<dyn FileSystem> {
+pub fn files() -> Arc<dyn FileSystem> {
     Arc::new(SchemeFileSystem::default())
 }

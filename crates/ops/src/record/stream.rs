@@ -15,7 +15,7 @@ const BUFFER: usize = 256 << 10;
 const MAX_BUFFER: usize = 16 << 20;
 
 /// The bytes of a file, decompressed.
-pub(crate) struct Stream {
+pub struct Stream {
     source: BufReader<Box<dyn Read + Send>>,
     compression: Compression,
     position: u64,
@@ -32,7 +32,7 @@ impl fmt::Debug for Stream {
 
 impl Stream {
     /// Opens a file. `buffer` is how many bytes to read from it at once.
-    pub(crate) fn open(
+    pub fn open(
         files: &dyn FileSystem,
         path: &str,
         compression: Compression,
@@ -43,7 +43,7 @@ impl Stream {
     }
 
     /// Reads from any source.
-    pub(crate) fn new(
+    pub fn new(
         source: impl Read + Send + 'static,
         compression: Compression,
         buffer: Option<usize>,
@@ -58,12 +58,12 @@ impl Stream {
     }
 
     /// How many bytes were read so far, decompressed.
-    pub(crate) fn position(&self) -> u64 {
+    pub fn position(&self) -> u64 {
         self.position
     }
 
     /// What TensorFlow says when the file ends too early.
-    pub(crate) fn end_text(&self) -> &'static str {
+    pub fn end_text(&self) -> &'static str {
         match self.compression {
             Compression::None => "Read less bytes than requested",
             Compression::Gzip | Compression::Zlib => "EOF reached",
@@ -72,7 +72,7 @@ impl Stream {
 
     /// Appends the next `count` bytes to `out`, or fewer at the end of the file. Memory grows with
     /// what the file has, not with what `count` claims.
-    pub(crate) fn read(&mut self, count: u64, out: &mut Vec<u8>) -> Result<u64> {
+    pub fn read(&mut self, count: u64, out: &mut Vec<u8>) -> Result<u64> {
         let before = out.len();
         let outcome = self.source.by_ref().take(count).read_to_end(out);
         self.ended(outcome)?;
@@ -82,7 +82,7 @@ impl Stream {
     }
 
     /// Goes past the next `count` bytes; returns how many there were.
-    pub(crate) fn skip(&mut self, count: u64) -> Result<u64> {
+    pub fn skip(&mut self, count: u64) -> Result<u64> {
         let outcome = io::copy(&mut self.source.by_ref().take(count), &mut io::sink());
         let skipped = match outcome {
             Ok(skipped) => skipped,
@@ -97,7 +97,7 @@ impl Stream {
 
     /// The next line without its end; `None` when there are no more. As in TensorFlow, carriage
     /// returns are dropped wherever they are.
-    pub(crate) fn line(&mut self) -> Result<Option<Vec<u8>>> {
+    pub fn line(&mut self) -> Result<Option<Vec<u8>>> {
         let mut line = Vec::new();
         let outcome = self.source.read_until(b'\n', &mut line);
         self.ended(outcome)?;
@@ -113,7 +113,7 @@ impl Stream {
     }
 
     /// The next byte, without going past it; `None` at the end.
-    pub(crate) fn peek(&mut self) -> Result<Option<u8>> {
+    pub fn peek(&mut self) -> Result<Option<u8>> {
         if let [first, ..] = self.source.buffer() {
             return Ok(Some(*first));
         }
@@ -124,7 +124,7 @@ impl Stream {
     }
 
     /// Goes past a byte that was peeked at.
-    pub(crate) fn advance(&mut self) {
+    pub fn advance(&mut self) {
         self.source.consume(1);
         self.position += 1;
     }

@@ -14,30 +14,30 @@ const CHECKSUM: usize = 4;
 
 /// Reads records one after the other.
 #[derive(Debug)]
-pub(crate) struct RecordReader {
+pub struct RecordReader {
     stream: Stream,
 }
 
 impl RecordReader {
     /// Starts at the beginning of a stream, which must be at the beginning of a record.
-    pub(crate) fn new(stream: Stream) -> RecordReader {
+    pub fn new(stream: Stream) -> RecordReader {
         RecordReader { stream }
     }
 
     /// Where the next record starts, in decompressed bytes.
-    pub(crate) fn offset(&self) -> u64 {
+    pub fn offset(&self) -> u64 {
         self.stream.position()
     }
 
     /// Goes to where a record starts, which must lie ahead. False: the file ends before.
-    pub(crate) fn seek(&mut self, offset: u64) -> Result<bool> {
+    pub fn seek(&mut self, offset: u64) -> Result<bool> {
         let count = offset.saturating_sub(self.offset());
         Ok(self.stream.skip(count)? == count)
     }
 
     /// The next record; `None` at the end. A file that ends within the length of a record just
     /// ends, as for TensorFlow; one that ends within the data has lost some.
-    pub(crate) fn next(&mut self) -> Result<Option<Vec<u8>>> {
+    pub fn next(&mut self) -> Result<Option<Vec<u8>>> {
         let start = self.stream.position();
         let Some(length) = self.checked(start, LENGTH as u64)? else { return Ok(None) };
         let length = u64::from_le_bytes(length.try_into().map_err(|_| corrupted(start))?);
@@ -66,18 +66,18 @@ impl RecordReader {
 
 /// Writes records one after the other.
 #[derive(Debug)]
-pub(crate) struct RecordWriter<W: Write> {
+pub struct RecordWriter<W: Write> {
     sink: W,
 }
 
 impl<W: Write> RecordWriter<W> {
     /// Appends to `sink`.
-    pub(crate) fn new(sink: W) -> RecordWriter<W> {
+    pub fn new(sink: W) -> RecordWriter<W> {
         RecordWriter { sink }
     }
 
     /// Appends a record.
-    pub(crate) fn write(&mut self, data: &[u8]) -> io::Result<()> {
+    pub fn write(&mut self, data: &[u8]) -> io::Result<()> {
         let length = (data.len() as u64).to_le_bytes();
         self.sink.write_all(&length)?;
         self.sink.write_all(&masked_crc(&length).to_le_bytes())?;
@@ -86,12 +86,12 @@ impl<W: Write> RecordWriter<W> {
     }
 
     /// Lets readers see what was written.
-    pub(crate) fn flush(&mut self) -> io::Result<()> {
+    pub fn flush(&mut self) -> io::Result<()> {
         self.sink.flush()
     }
 
     /// Gives the sink back.
-    pub(crate) fn into_inner(self) -> W {
+    pub fn into_inner(self) -> W {
         self.sink
     }
 }

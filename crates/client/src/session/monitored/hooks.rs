@@ -1,0 +1,402 @@
+//! What happens around the steps of a monitored session.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use tensorfleet_tensor::{Result, Tensor, internal};
+
+use crate::graph::Graph;
+use crate::output::Output;
+use crate::saver::Saver;
+use crate::session::Session;
+use crate::summary::SummaryWriter;
+use crate::variable::Variable;
+
+/// What a hook may do between steps.
+#[derive(Debug)]
+pub struct HookContext<'a> {
+    pub(super) session: &'a Session,
+    pub(super) should_stop: bool,
+}
+
+impl<'a> HookContext<'a> {
+    /// The session, for steps of the hook's own.
+    pub fn session(&self) -> &'a Session {
+        self.session
+    }
+
+    /// Asks for the end of training.
+    pub fn request_stop(&mut self) {
+        self.should_stop = true;
+    }
+}
+
+/// Is called around the steps of a [`MonitoredSession`](crate::MonitoredSession).
+pub trait Hook {
+    /// Before the session is opened: the last time to add nodes.
+    fn begin(&mut self, _graph: &Graph) {}
+
+    /// After the session was opened, also when that happens again because a task was lost.
+    fn after_create_session(&mut self, _context: &mut HookContext<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    /// Before a step: what the hook wants to be fetched with it.
+    fn before_run(&mut self) -> Vec<Output> {
+        Vec::new()
+    }
+
+    /// After a step, with the values that the hook wanted.
+    fn after_run(&mut self, _context: &mut HookContext<'_>, _values: Vec<Tensor>) -> Result<()> {
+        Ok(())
+    }
+
+    /// Before the session is closed.
+    fn end(&mut self, _session: &Session) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The counter of training steps, as hooks look at it.
+#[derive(Debug, Default)]
+struct GlobalStep(Option<Variable>);
+
+impl GlobalStep {
+    fn begin(&mut self, graph: &Graph) {
+        self.0 = Some(graph.global_step());
+    }
+
+    /// What to fetch with a step. The step may add one before or after it is read.
+    fn wanted(&self) -> Vec<Output> {
+        self.0.iter().map(|step| step.snapshot().clone()).collect()
+    }
+
+    fn fetched(values: &[Tensor]) -> Result<i64> {
+        let step = values.first().ok_or_else(|| internal!("the global step was not fetched"))?;
+        step.scalar_value::<i64>()
+    }
+
+    /// The counter now.
+    fn read(&self, session: &Session) -> Result<i64> {
+        match &self.0 {
+            Some(step) => session.run((), step.value::<i64>()),
+            None => Err(internal!("a hook was used before it had begun")),
+        }
+    }
+}
+
+/// When something is due that is not done with every step.
+#[derive(Clone, Copy, Debug)]
+enum Every {
+    Steps(i64),
+    Time(Duration),
+}
+
+/// Decides when something is due.
+#[derive(Debug)]
+struct Timer {
+    every: Every,
+    last: Option<(i64, Instant)>,
+}
+
+impl Timer {
+    fn new(every: Every) -> Timer {
+        Timer { every, last: None }
+    }
+
+    fn is_due(&self, step: i64) -> bool {
+        match (self.every, self.last) {
+            (_, None) => true,
+            (Every::Steps(steps), Some((last, _))) => step >= last.saturating_add(steps),
+            (Every::Time(time), Some((_, last))) => last.elapsed() >= time,
+        }
+    }
+
+    /// Notes that it was done; says how many steps and how much time went by since the last time.
+    fn done(&mut self, step: i64) -> Option<(i64, Duration)> {
+        let now = Instant::now();
+        let before = self.last.replace((step, now));
+        before.map(|(last, then)| (step - last, now - then))
+    }
+}
+
+/// Ends training when the global step has come to a number.
+#[derive(Debug)]
+pub struct StopAtStep {
+    last: i64,
+    step: GlobalStep,
+}
+
+impl StopAtStep {
+    /// Ends training at step `last`.
+    pub fn new(last: i64) -> StopAtStep {
+        StopAtStep { last, step: GlobalStep::default() }
+    }
+}
+
+impl Hook for StopAtStep {
+    fn begin(&mut self, graph: &Graph) {
+        self.step.begin(graph);
+    }
+
+    fn after_create_session(&mut self, context: &mut HookContext<'_>) -> Result<()> {
+        if self.step.read(context.session())? >= self.last {
+            context.request_stop();
+        }
+        Ok(())
+    }
+
+    fn before_run(&mut self) -> Vec<Output> {
+        self.step.wanted()
+    }
+
+    fn after_run(&mut self, context: &mut HookContext<'_>, values: Vec<Tensor>) -> Result<()> {
+        // Near the end the counter is read once more, when the step is certainly counted.
+        let near = GlobalStep::fetched(&values)? + 1 >= self.last;
+        if near && self.step.read(context.session())? >= self.last {
+            context.request_stop();
+        }
+        Ok(())
+    }
+}
+
+/// Writes checkpoints: one at the beginning, one every so often, one at the end.
+#[derive(Debug)]
+pub struct CheckpointSaver {
+    directory: PathBuf,
+    timer: Timer,
+    step: GlobalStep,
+    saver: Option<Saver>,
+}
+
+impl CheckpointSaver {
+    fn new(directory: impl Into<PathBuf>, every: Every) -> CheckpointSaver {
+        CheckpointSaver {
+            directory: directory.into(),
+            timer: Timer::new(every),
+            step: GlobalStep::default(),
+            saver: None,
+        }
+    }
+
+    /// Writes after a number of steps.
+    pub fn every_steps(directory: impl Into<PathBuf>, steps: i64) -> CheckpointSaver {
+        CheckpointSaver::new(directory, Every::Steps(steps))
+    }
+
+    /// Writes after some time.
+    pub fn every(directory: impl Into<PathBuf>, time: Duration) -> CheckpointSaver {
+        CheckpointSaver::new(directory, Every::Time(time))
+    }
+
+    fn save(&mut self, session: &Session) -> Result<()> {
+        let step = self.step.read(session)?;
+        // The same step is not written twice.
+        if self.timer.last.is_some_and(|(last, _)| last == step) {
+            return Ok(());
+        }
+        let Some(saver) = &self.saver else { return Ok(()) };
+        saver.save(session, &self.directory, step)?;
+        self.timer.done(step);
+        Ok(())
+    }
+}
+
+impl Hook for CheckpointSaver {
+    fn begin(&mut self, graph: &Graph) {
+        self.step.begin(graph);
+        self.saver = Some(Saver::new(graph));
+    }
+
+    fn after_create_session(&mut self, context: &mut HookContext<'_>) -> Result<()> {
+        self.save(context.session())
+    }
+
+    fn before_run(&mut self) -> Vec<Output> {
+        self.step.wanted()
+    }
+
+    fn after_run(&mut self, context: &mut HookContext<'_>, values: Vec<Tensor>) -> Result<()> {
+        if self.timer.is_due(GlobalStep::fetched(&values)? + 1) {
+            self.save(context.session())?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, session: &Session) -> Result<()> {
+        self.save(session)
+    }
+}
+
+/// Writes a summary every so many steps.
+#[derive(Debug)]
+pub struct SummarySaver {
+    summary: Output,
+    writer: Arc<SummaryWriter>,
+    timer: Timer,
+    step: GlobalStep,
+}
+
+impl SummarySaver {
+    /// Writes what a summary node makes, as [`summary::merge`](crate::summary::merge).
+    pub fn every_steps(steps: i64, summary: &Output, writer: &Arc<SummaryWriter>) -> SummarySaver {
+        SummarySaver {
+            summary: summary.clone(),
+            writer: Arc::clone(writer),
+            timer: Timer::new(Every::Steps(steps)),
+            step: GlobalStep::default(),
+        }
+    }
+}
+
+impl Hook for SummarySaver {
+    fn begin(&mut self, graph: &Graph) {
+        self.step.begin(graph);
+    }
+
+    fn before_run(&mut self) -> Vec<Output> {
+        let mut wanted = self.step.wanted();
+        wanted.push(self.summary.clone());
+        wanted
+    }
+
+    fn after_run(&mut self, _: &mut HookContext<'_>, values: Vec<Tensor>) -> Result<()> {
+        let step = GlobalStep::fetched(&values)?;
+        if !self.timer.is_due(step) {
+            return Ok(());
+        }
+        self.timer.done(step);
+        match values.into_iter().nth(1) {
+            Some(summary) => self.writer.add(step, summary),
+            None => Err(internal!("the summary was not fetched")),
+        }
+    }
+
+    fn end(&mut self, _: &Session) -> Result<()> {
+        self.writer.flush()
+    }
+}
+
+/// Writes how many steps a second are made.
+#[derive(Debug)]
+pub struct StepCounter {
+    writer: Arc<SummaryWriter>,
+    timer: Timer,
+    step: GlobalStep,
+}
+
+impl StepCounter {
+    /// Counts over a number of steps.
+    pub fn every_steps(steps: i64, writer: &Arc<SummaryWriter>) -> StepCounter {
+        StepCounter {
+            writer: Arc::clone(writer),
+            timer: Timer::new(Every::Steps(steps)),
+            step: GlobalStep::default(),
+        }
+    }
+}
+
+impl Hook for StepCounter {
+    fn begin(&mut self, graph: &Graph) {
+        self.step.begin(graph);
+    }
+
+    fn before_run(&mut self) -> Vec<Output> {
+        self.step.wanted()
+    }
+
+    fn after_run(&mut self, _: &mut HookContext<'_>, values: Vec<Tensor>) -> Result<()> {
+        let step = GlobalStep::fetched(&values)?;
+        if !self.timer.is_due(step) {
+            return Ok(());
+        }
+        match self.timer.done(step) {
+            Some((steps, time)) => {
+                let rate = steps as f64 / time.as_secs_f64().max(f64::EPSILON);
+                self.writer.scalar("global_step/sec", step, rate as f32)
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Hands values to the program every so many steps, to be printed or looked at.
+pub struct Logger<F> {
+    outputs: Vec<Output>,
+    every: usize,
+    steps: usize,
+    log: F,
+}
+
+impl<F> fmt::Debug for Logger<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Logger")
+            .field("outputs", &self.outputs)
+            .field("every", &self.every)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<F: FnMut(Vec<Tensor>)> Logger<F> {
+    /// Calls `log` with the values of `outputs` with the first step and every `steps` after it.
+    pub fn every_steps<'a>(
+        steps: usize,
+        outputs: impl IntoIterator<Item = &'a Output>,
+        log: F,
+    ) -> Logger<F> {
+        let outputs = outputs.into_iter().cloned().collect();
+        Logger { outputs, every: steps.max(1), steps: 0, log }
+    }
+}
+
+impl<F: FnMut(Vec<Tensor>)> Hook for Logger<F> {
+    fn before_run(&mut self) -> Vec<Output> {
+        let is_due = self.steps.is_multiple_of(self.every);
+        if is_due { self.outputs.clone() } else { Vec::new() }
+    }
+
+    fn after_run(&mut self, _: &mut HookContext<'_>, values: Vec<Tensor>) -> Result<()> {
+        self.steps += 1;
+        if !values.is_empty() {
+            (self.log)(values);
+        }
+        Ok(())
+    }
+}
+
+/// Where [`FinalOps`] leaves what it computed.
+#[derive(Clone, Debug, Default)]
+pub struct FinalValues(Arc<Mutex<Option<Vec<Tensor>>>>);
+
+impl FinalValues {
+    /// The values, once training has ended.
+    pub fn get(&self) -> Option<Vec<Tensor>> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+    }
+}
+
+/// Computes something when training has ended.
+#[derive(Debug)]
+pub struct FinalOps {
+    outputs: Vec<Output>,
+    values: FinalValues,
+}
+
+impl FinalOps {
+    /// Computes outputs at the end, and says where they are then.
+    pub fn new<'a>(outputs: impl IntoIterator<Item = &'a Output>) -> (FinalOps, FinalValues) {
+        let values = FinalValues::default();
+        let outputs = outputs.into_iter().cloned().collect();
+        (FinalOps { outputs, values: values.clone() }, values)
+    }
+}
+
+impl Hook for FinalOps {
+    fn end(&mut self, session: &Session) -> Result<()> {
+        let values = session.run((), &self.outputs)?;
+        *self.values.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(values);
+        Ok(())
+    }
+}
