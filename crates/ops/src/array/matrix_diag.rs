@@ -56,14 +56,14 @@ pub(super) const OPS: &[Op] = &[
     set("BatchMatrixSetDiag", &["input: T", "diagonal: T"], PLAIN),
     make("MatrixDiag", &["diagonal: T"], PLAIN).with_gradient(make_gradient),
     part("MatrixDiagPart", &["input: T"], PLAIN).with_gradient(part_gradient),
-    part("MatrixDiagPartV2", PART_INPUTS, PLAIN),
+    part("MatrixDiagPartV2", PART_INPUTS, PLAIN).with_gradient(part_v3_gradient),
     part("MatrixDiagPartV3", PART_INPUTS, ALIGNED).with_gradient(part_v3_gradient),
-    make("MatrixDiagV2", MAKE_INPUTS, PLAIN),
+    make("MatrixDiagV2", MAKE_INPUTS, PLAIN).with_gradient(make_v3_gradient),
     make("MatrixDiagV3", MAKE_INPUTS, ALIGNED).with_gradient(make_v3_gradient),
     set("MatrixSetDiag", &["input: T", "diagonal: T"], PLAIN)
         .with_shape(crate::shapes::unchanged)
         .with_gradient(set_gradient),
-    set("MatrixSetDiagV2", SET_INPUTS, PLAIN),
+    set("MatrixSetDiagV2", SET_INPUTS, PLAIN).with_gradient(set_v3_gradient),
     set("MatrixSetDiagV3", SET_INPUTS, ALIGNED)
         .with_shape(crate::shapes::unchanged)
         .with_gradient(set_v3_gradient),
@@ -284,17 +284,28 @@ fn make_gradient(g: &GradientContext<'_>) -> InputGradients {
     only(g.call("MatrixDiagPart", [g.grad(0)?])?)
 }
 
+/// Gradients are made of the ops that place diagonals as the node does.
+fn of_version(g: &GradientContext<'_>, second: &'static str, third: &'static str) -> &'static str {
+    if g.node().op.ends_with("V2") { second } else { third }
+}
+
 fn make_v3_gradient(g: &GradientContext<'_>) -> InputGradients {
     let grad = g.grad(0)?;
     let zero = g.number_like(0.0, grad)?;
-    let diagonal = g.call_with_attrs("MatrixDiagPartV3", [grad, g.input(1), zero])?;
+    let diagonal = g.call_with_attrs(
+        of_version(g, "MatrixDiagPartV2", "MatrixDiagPartV3"),
+        [grad, g.input(1), zero],
+    )?;
     Ok(vec![Some(diagonal.into()), None, None, None, None])
 }
 
 fn part_v3_gradient(g: &GradientContext<'_>) -> InputGradients {
     let (input, grad) = (g.input(0), g.grad(0)?);
     let zeros = g.zeros_like(input)?;
-    let matrix = g.call_with_attrs("MatrixSetDiagV3", [zeros, grad, g.input(1)])?;
+    let matrix = g.call_with_attrs(
+        of_version(g, "MatrixSetDiagV2", "MatrixSetDiagV3"),
+        [zeros, grad, g.input(1)],
+    )?;
     Ok(vec![Some(matrix.into()), None, None])
 }
 
@@ -312,8 +323,10 @@ fn set_gradient(g: &GradientContext<'_>) -> InputGradients {
 fn set_v3_gradient(g: &GradientContext<'_>) -> InputGradients {
     let (k, grad) = (g.input(2), g.grad(0)?);
     let zeros = g.zeros_like(g.input(1))?;
-    let input = g.call_with_attrs("MatrixSetDiagV3", [grad, zeros, k])?;
+    let input =
+        g.call_with_attrs(of_version(g, "MatrixSetDiagV2", "MatrixSetDiagV3"), [grad, zeros, k])?;
     let zero = g.number_like(0.0, grad)?;
-    let diagonal = g.call_with_attrs("MatrixDiagPartV3", [grad, k, zero])?;
+    let diagonal =
+        g.call_with_attrs(of_version(g, "MatrixDiagPartV2", "MatrixDiagPartV3"), [grad, k, zero])?;
     Ok(vec![Some(input.into()), Some(diagonal.into()), None])
 }

@@ -4,7 +4,10 @@ use std::fmt::Debug;
 use std::marker::PhantomData;
 
 use half::{bf16, f16};
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, Op, cpu};
+use tensorfleet_framework::gradient::both;
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, KernelDef, Op, cpu,
+};
 use tensorfleet_kernels::elementwise::{self, Binary, Unary};
 use tensorfleet_kernels::{Parallel, Real};
 use tensorfleet_tensor::{Element, Result, Tensor, dispatch, invalid_argument};
@@ -46,7 +49,8 @@ pub(super) const OPS: &[Op] = &[
         "EluGrad",
         &["gradients: T", "outputs: T"],
         &[differentiate::<elementwise::EluGrad>()],
-    ),
+    )
+    .with_gradient(second_elu),
     activation("Selu", SELU).with_shape(unchanged).with_gradient(of::selu),
     gradient(
         "SeluGrad",
@@ -58,7 +62,8 @@ pub(super) const OPS: &[Op] = &[
         "SoftplusGrad",
         &["gradients: T", "features: T"],
         &[differentiate::<elementwise::SoftplusGrad>()],
-    ),
+    )
+    .with_gradient(second_softplus),
     activation("Softsign", SOFTSIGN).with_shape(unchanged).with_gradient(of::softsign),
     gradient(
         "SoftsignGrad",
@@ -150,4 +155,21 @@ pub(super) fn check_same_size(ctx: &KernelContext<'_>, op: &str) -> Result<()> {
          Input 0: {a} != input 1: {b}",
         ctx.node_name()
     ))
+}
+
+/// Below zero the slope is the result plus one, so it changes as the result does.
+fn second_elu(g: &GradientContext<'_>) -> InputGradients {
+    let (gradients, outputs, grad) = (g.input(0), g.input(1), g.grad(0)?);
+    let product = g.mul(grad, gradients)?;
+    let is_below = g.call("Less", [outputs, g.number_like(0.0, outputs)?])?;
+    let by_outputs = g.call("SelectV2", [is_below, product, g.zeros_like(product)?])?;
+    both(g.call("EluGrad", [grad, outputs])?, by_outputs)
+}
+
+/// The slope is the sigmoid, whose own is `1 / (e^-x + 2 + e^x)`.
+fn second_softplus(g: &GradientContext<'_>) -> InputGradients {
+    let (gradients, x, grad) = (g.input(0), g.input(1), g.grad(0)?);
+    let sum = g.add2(g.call("Exp", [g.neg(x)?])?, g.call("Exp", [x])?)?;
+    let by_x = g.div(g.mul(grad, gradients)?, g.shift(sum, 2.0)?)?;
+    both(g.call("SoftplusGrad", [grad, x])?, by_x)
 }

@@ -2,7 +2,9 @@
 
 use num_complex::Complex;
 use rustc_hash::FxHashMap;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, KernelDef, NewNode, Op, cpu,
+};
 use tensorfleet_tensor::{DType, Element, Result, Tensor, dispatch, invalid_argument};
 
 use super::dense::offset;
@@ -40,6 +42,7 @@ pub(super) const OPS: &[Op] = &[
             "Treal: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}",
         ],
         kernels: &[cpu::<Add>().types("T", SUMS)],
+        gradient: Some(sum_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -100,6 +103,7 @@ pub(super) const OPS: &[Op] = &[
             "Tindices: {int32, int64}",
         ],
         kernels: &[cpu::<DenseAdd>().types("T", NUMBERS)],
+        gradient: Some(dense_gradient),
         ..Op::DEFAULT
     },
 ];
@@ -406,4 +410,17 @@ impl Kernel for DenseAdd {
         ctx.set_output(0, b);
         Ok(())
     }
+}
+
+/// Each value's gradient is that of the sum at the same place.
+fn sum_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let node = NewNode::new("SparseAddGrad").input(g.grad(1)?).input(g.input(0));
+    let [a, b] = g.outs(node.input(g.input(3)).input(g.output(0)))?;
+    Ok(vec![None, Some(a.into()), None, None, Some(b.into()), None, None])
+}
+
+fn dense_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let grad = g.grad(0)?;
+    let values = g.call("GatherNd", [grad, g.input(0)])?;
+    Ok(vec![None, Some(values.into()), None, Some(grad.into())])
 }

@@ -1,8 +1,11 @@
 //! `SparseDenseCwiseAdd`, `Mul` and `Div`: the entries of a sparse tensor with those of a dense one.
 
 use half::{bf16, f16};
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, Op, cpu};
-use tensorfleet_tensor::{Result, Tensor, invalid_argument};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, KernelDef, NewNode, Op, cpu,
+};
+use tensorfleet_graph::Output;
+use tensorfleet_tensor::{DType, Result, Tensor, invalid_argument};
 
 use super::number::{Number, REAL_NUMBERS, for_real};
 use super::parts::{Sparse, bracketed};
@@ -28,6 +31,7 @@ pub(super) const OPS: &[Op] = &[
             "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}",
         ],
         kernels: KERNELS,
+        gradient: Some(quotient_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -38,6 +42,7 @@ pub(super) const OPS: &[Op] = &[
             "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}",
         ],
         kernels: KERNELS,
+        gradient: Some(product_gradient),
         ..Op::DEFAULT
     },
 ];
@@ -131,4 +136,40 @@ impl Kernel for Cwise {
         ctx.set_output(0, output);
         Ok(())
     }
+}
+
+/// Where each value meets the dense tensor, which is broadcast, and what is there.
+fn met(g: &GradientContext<'_>) -> Result<[Output; 2]> {
+    let (indices, shape, dense) = (g.input(0), g.input(2), g.input(3));
+    let own = g.cast(g.shape_tensor(dense)?, DType::Int64)?;
+    let more = g.sub(g.call("Size", [shape])?, g.rank_tensor(dense)?)?;
+    let more = g.reshape(more, g.vector(&[1i32])?)?;
+    let ones = g.call("Fill", [more, g.scalar(1i64)?])?;
+    let whole = g.out(NewNode::new("ConcatV2").list(&[ones, own]).input(g.scalar(0i32)?))?;
+    let scale = g.call("FloorDiv", [shape, whole])?;
+    let scaled = g.call("FloorDiv", [indices, scale])?;
+    let begin = NewNode::new("ConcatV2").list(&[g.vector(&[0i32])?, more]).input(g.scalar(0i32)?);
+    let places = g.call("Slice", [scaled, g.out(begin)?, g.vector(&[-1i32, -1])?])?;
+    Ok([places, g.call("GatherNd", [dense, places])?])
+}
+
+/// Values that meet one element of the dense tensor add up.
+fn scattered(g: &GradientContext<'_>, places: Output, values: Output) -> Result<Output> {
+    let shape = g.cast(g.shape_tensor(g.input(3))?, DType::Int64)?;
+    g.call("ScatterNd", [places, values, shape])
+}
+
+fn product_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let ([places, dense], grad) = (met(g)?, g.grad(0)?);
+    let values = g.mul(grad, dense)?;
+    let of_dense = scattered(g, places, g.mul(grad, g.input(1))?)?;
+    Ok(vec![None, Some(values.into()), None, Some(of_dense.into())])
+}
+
+fn quotient_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let ([places, dense], grad) = (met(g)?, g.grad(0)?);
+    let values = g.div(grad, dense)?;
+    let slope = g.neg(g.div(g.input(1), g.mul(dense, dense)?)?)?;
+    let of_dense = scattered(g, places, g.mul(grad, slope)?)?;
+    Ok(vec![None, Some(values.into()), None, Some(of_dense.into())])
 }

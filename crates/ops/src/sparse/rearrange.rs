@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, cpu,
+};
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
 
 use super::number::{NUMBERS, Number, for_number};
@@ -19,6 +21,7 @@ pub(super) const OPS: &[Op] = &[
         ],
         attrs: &["T: type"],
         kernels: &[cpu::<FillEmptyRows>()],
+        gradient: Some(fill_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -35,6 +38,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output_indices: int64", "output_values: T"],
         attrs: &["T: type"],
         kernels: &[cpu::<Reorder>()],
+        gradient: Some(reorder_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -400,4 +404,21 @@ impl Kernel for FillEmptyRowsGrad {
         ctx.set_output(1, default);
         Ok(())
     }
+}
+
+fn fill_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let node = NewNode::new("SparseFillEmptyRowsGrad").input(g.output(3)).input(g.grad(1)?);
+    let [values, default] = g.outs(node)?;
+    Ok(vec![None, Some(values.into()), None, Some(default.into())])
+}
+
+/// Numbers that are put in order the same way tell where each value went.
+fn reorder_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let count = g.size_tensor(g.input(1))?;
+    let numbers = g.call("Range", [g.scalar(0i32)?, count, g.scalar(1i32)?])?;
+    let node = NewNode::new("SparseReorder").input(g.input(0)).input(numbers).input(g.input(2));
+    let [_, order] = g.outs(node)?;
+    let back = g.call("InvertPermutation", [order])?;
+    let values = g.call("GatherV2", [g.grad(1)?, back, g.scalar(0i32)?])?;
+    Ok(vec![None, Some(values.into()), None])
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use half::f16;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, KernelDef, NewNode, Op, cpu,
+};
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, dispatch, invalid_argument};
 
 use super::dense::offset;
@@ -85,6 +87,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: &["T: {half, float, double}"],
         kernels: &[cpu::<Softmax>()],
+        gradient: Some(softmax_gradient),
         ..Op::DEFAULT
     },
 ];
@@ -242,4 +245,13 @@ impl Kernel for Softmax {
         ctx.set_output(0, output);
         Ok(())
     }
+}
+
+/// As that of softmax: what all of a row have in common is taken away.
+fn softmax_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (indices, shape, output, grad) = (g.input(0), g.input(2), g.output(0), g.grad(0)?);
+    let node = NewNode::new("SparseReduceSum").input(indices).input(g.mul(output, grad)?);
+    let common = g.out(node.input(shape).input(g.vector(&[-1i32])?).attr("keep_dims", true))?;
+    let rest = g.call("SparseDenseCwiseAdd", [indices, grad, shape, g.neg(common)?])?;
+    Ok(vec![None, Some(g.mul(rest, output)?.into()), None])
 }

@@ -1,7 +1,9 @@
 //! `SparseSlice` and its gradient.
 
 use rustc_hash::FxHashMap;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, cpu,
+};
 use tensorfleet_tensor::{Result, Shape, Tensor, invalid_argument};
 
 use super::number::NUMBERS;
@@ -15,6 +17,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output_indices: int64", "output_values: T", "output_shape: int64"],
         attrs: &["T: type"],
         kernels: &[cpu::<Slice>()],
+        gradient: Some(gradient_of_slice),
         ..Op::DEFAULT
     },
     Op {
@@ -164,4 +167,10 @@ impl Kernel for SliceGrad {
         ctx.set_output(0, result);
         Ok(())
     }
+}
+
+fn gradient_of_slice(g: &GradientContext<'_>) -> InputGradients {
+    let inputs = [g.grad(1)?, g.input(0), g.input(3), g.output(0)];
+    let values = g.call("SparseSliceGrad", inputs)?;
+    Ok(vec![None, Some(values.into()), None, None, None])
 }

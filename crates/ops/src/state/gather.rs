@@ -4,7 +4,8 @@
 //! next update copy the whole table.
 
 use tensorfleet_framework::{
-    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, Value, Variable, cpu,
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, Value, Variable,
+    cpu,
 };
 use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{DType, Result, Tensor, invalid_argument};
@@ -82,6 +83,7 @@ pub(super) const OPS: &[Op] = &[
         attrs: &["dtype: type", "Tindices: {int32, int64}"],
         stateful: true,
         kernels: &[cpu::<ResourceGatherNd>().types("dtype", GATHERED_ND)],
+        gradient: Some(nd_gradient),
         ..Op::DEFAULT
     },
 ];
@@ -173,6 +175,14 @@ fn gradient(g: &GradientContext<'_>) -> InputGradients {
     let dense_shape = g.call("VariableShape", [handle])?;
     let slices = crate::array::gather::slices(g, grad, indices, dense_shape)?;
     Ok(vec![Some(slices.into()), None])
+}
+
+/// The parts go back to where they came from, and all else is zero.
+fn nd_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (indices, grad) = (g.input(1), g.grad(0)?);
+    let node = NewNode::new("VariableShape").input(g.input(0));
+    let shape = g.out(node.attr("out_type", g.dtype(indices)))?;
+    Ok(vec![Some(g.call("ScatterNd", [indices, grad, shape])?.into()), None])
 }
 
 #[cfg(test)]

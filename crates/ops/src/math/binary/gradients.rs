@@ -1,7 +1,9 @@
 //! Gradients of functions of one value, from the function's result and the gradient of that.
 
 use num_complex::Complex;
-use tensorfleet_framework::{Op, cpu};
+use tensorfleet_framework::gradient::both;
+use tensorfleet_framework::{GradientContext, InputGradients, Op, cpu};
+use tensorfleet_graph::Output;
 use tensorfleet_kernels::{Parallel, elementwise as fast};
 use tensorfleet_tensor::{DType, Result, Tensor, invalid_argument};
 
@@ -10,13 +12,14 @@ use super::{Function, same, unsupported, vector};
 
 /// The kernel: as [`super::Elementwise`] without broadcasting.
 macro_rules! gradients {
-    ($($name:ident: $real:ty, $complex:expr;)+) => {
+    ($($name:ident: $real:ty, $complex:expr, $second:path;)+) => {
         pub(in crate::math) const OPS: &[Op] = &[$(Op {
             name: stringify!($name),
             inputs: &["y: T", "dy: T"],
             outputs: &["z: T"],
             attrs: &[T_FIELD],
             kernels: &[cpu::<super::Elementwise<$name>>().types("T", FIELDS)],
+            gradient: Some($second),
             ..Op::DEFAULT
         },)+];
 
@@ -44,12 +47,40 @@ macro_rules! gradients {
 }
 
 gradients! {
-    InvGrad: fast::ReciprocalGrad, |y, dy| -dy * y.conj() * y.conj();
-    ReciprocalGrad: fast::ReciprocalGrad, |y, dy| -dy * y.conj() * y.conj();
-    RsqrtGrad: fast::RsqrtGrad, |y, dy| dy * y.conj() * y.conj() * y.conj() * -0.5;
-    SigmoidGrad: fast::SigmoidGrad, |y, dy| dy * y * (-y + 1.0);
-    SqrtGrad: fast::SqrtGrad, |y, dy| dy * 0.5 / y.conj();
-    TanhGrad: fast::TanhGrad, |y, dy| dy * (-y * y + 1.0);
+    InvGrad: fast::ReciprocalGrad, |y, dy| -dy * y.conj() * y.conj(), second_reciprocal;
+    ReciprocalGrad: fast::ReciprocalGrad, |y, dy| -dy * y.conj() * y.conj(), second_reciprocal;
+    RsqrtGrad: fast::RsqrtGrad, |y, dy| dy * y.conj() * y.conj() * y.conj() * -0.5, second_rsqrt;
+    SigmoidGrad: fast::SigmoidGrad, |y, dy| dy * y * (-y + 1.0), second_sigmoid;
+    SqrtGrad: fast::SqrtGrad, |y, dy| dy * 0.5 / y.conj(), second_sqrt;
+    TanhGrad: fast::TanhGrad, |y, dy| dy * (-y * y + 1.0), second_tanh;
+}
+
+/// The gradients by `y`, of which there is `slope` times `dy`, and by `dy`, which is the same op again.
+fn second(g: &GradientContext<'_>, slope: impl FnOnce(Output) -> Result<Output>) -> InputGradients {
+    let (y, grad) = (g.conj(g.input(0))?, g.grad(0)?);
+    let by_y = g.mul(g.mul(g.conj(grad)?, g.input(1))?, slope(y)?)?;
+    both(by_y, g.call(&g.node().op, [y, grad])?)
+}
+
+fn second_reciprocal(g: &GradientContext<'_>) -> InputGradients {
+    second(g, |y| g.scale(y, -2.0))
+}
+
+fn second_rsqrt(g: &GradientContext<'_>) -> InputGradients {
+    second(g, |y| g.scale(g.mul(y, y)?, -1.5))
+}
+
+fn second_sigmoid(g: &GradientContext<'_>) -> InputGradients {
+    second(g, |y| g.shift(g.scale(y, -2.0)?, 1.0))
+}
+
+fn second_tanh(g: &GradientContext<'_>) -> InputGradients {
+    second(g, |y| g.scale(y, -2.0))
+}
+
+fn second_sqrt(g: &GradientContext<'_>) -> InputGradients {
+    let over_y = g.div(g.grad(0)?, g.input(0))?;
+    both(g.neg(g.mul(g.conj(over_y)?, g.output(0))?)?, g.scale(over_y, 0.5)?)
 }
 
 /// TensorFlow only asks that there are as many gradients as results.

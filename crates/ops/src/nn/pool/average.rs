@@ -63,6 +63,7 @@ pub(super) const OPS: &[Op] = &[
             "T: {half, bfloat16, float, double}",
         ],
         kernels: &[cpu::<AvgPoolGrad>().types("T", VOLUME_TYPES)],
+        gradient: Some(second_volume_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -77,6 +78,7 @@ pub(super) const OPS: &[Op] = &[
             "T: {half, bfloat16, float, double}",
         ],
         kernels: GRAD,
+        gradient: Some(second_gradient),
         ..Op::DEFAULT
     },
 ];
@@ -174,4 +176,13 @@ fn gradient(g: &GradientContext<'_>) -> InputGradients {
 
 fn volume_gradient(g: &GradientContext<'_>) -> InputGradients {
     only(g.call_with_attrs("AvgPool3DGrad", [g.shape_tensor(g.input(0))?, g.grad(0)?])?)
+}
+
+/// Spreading a gradient over windows is linear, and its own gradient the mean over them.
+fn second_gradient(g: &GradientContext<'_>) -> InputGradients {
+    Ok(vec![None, Some(g.call_with_attrs("AvgPool", [g.grad(0)?])?.into())])
+}
+
+fn second_volume_gradient(g: &GradientContext<'_>) -> InputGradients {
+    Ok(vec![None, Some(g.call_with_attrs("AvgPool3D", [g.grad(0)?])?.into())])
 }

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, Value, cpu,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{DType, Result, invalid_argument};
 
@@ -35,6 +37,7 @@ pub(super) const OPS: &[Op] = &[
             "T: {half, float}",
         ],
         kernels: &[cpu::<Lstm>().types("T", TYPES)],
+        gradient: Some(sequence_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -69,6 +72,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["i: T", "cs: T", "f: T", "o: T", "ci: T", "co: T", "h: T"],
         attrs: &["cell_clip: float = 0.0", "use_peephole: bool = false", "T: {half, float}"],
         kernels: &[cpu::<Lstm>().types("T", TYPES)],
+        gradient: Some(sequence_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -433,4 +437,16 @@ impl Kernel for LstmGrad {
 
 fn add(sum: &mut [f32], values: &[f32]) {
     sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+}
+
+/// Only the cell states and the results of a sequence have gradients.
+fn sequence_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let is_new = &*g.node().op == "BlockLSTMV2";
+    let op = if is_new { "BlockLSTMGradV2" } else { "BlockLSTMGrad" };
+    let outputs = (0..7).map(|index| g.output(index));
+    let inputs = g.inputs(0..9).iter().copied().chain(outputs).chain([g.grad(1)?, g.grad(6)?]);
+    let node = inputs.fold(NewNode::new(op), NewNode::input);
+    let gradients: [_; 8] = g.outs(g.with_attrs_of(node)?)?;
+    let gradients = gradients.into_iter().map(|gradient| Some(gradient.into()));
+    Ok(std::iter::once(None).chain(gradients).collect())
 }
