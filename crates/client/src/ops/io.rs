@@ -1,4 +1,4 @@
-//! Ops of the family `io`, made from the registry by `tests/generated`.
+//! Ops of the family `io`, @generated from the registry by `tests/generated`.
 
 use super::prelude::*;
 

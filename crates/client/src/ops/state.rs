@@ -1,4 +1,4 @@
-//! Ops of the family `state`, made from the registry by `tests/generated`.
+//! Ops of the family `state`, @generated from the registry by `tests/generated`.
 
 use super::prelude::*;
 

@@ -36,7 +36,7 @@ fn summaries(family: &str) -> BTreeMap<String, String> {
 fn module(family: &str, ops: &[&str], registry: &Registry) -> String {
     let mut summaries = summaries(family);
     let mut text = format!(
-        "//! Ops of the family `{family}`, made from the registry by `tests/generated`.\n\n\
+        "//! Ops of the family `{family}`, @generated from the registry by `tests/generated`.\n\n\
          use super::prelude::*;\n"
     );
     for op in ops {
