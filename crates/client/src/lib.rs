@@ -45,6 +45,7 @@ mod session;
 mod sharded;
 pub mod summary;
 mod variable;
+mod wire;
 
 pub use build::OpBuilder;
 pub use control::{Function, Outputs};

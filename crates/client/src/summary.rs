@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use tensorfleet_tensor::{DType, PartialShape, Result, Tensor, invalid_argument};
 
@@ -86,13 +87,16 @@ impl SummaryWriter {
         let value = graph.placeholder::<f32>([]);
         let values = graph.placeholder_of(DType::Float, PartialShape::UNKNOWN);
         let write = |op: &str| graph.op(op).input(&writer).input(&step);
+        // Two writers of one process may begin in the same second.
+        let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let suffix = graph.constant(format!(".{:09}", time.subsec_nanos()));
         let create = graph
             .op("CreateSummaryFileWriter")
             .input(&writer)
             .input(path)
             .input(10i32)
             .input(120_000i32)
-            .input("")
+            .input(suffix)
             .build();
         let write_scalar = write("WriteScalarSummary").input(&tag).input(&value).build();
         let write_histogram = write("WriteHistogramSummary").input(&tag).input(&values).build();

@@ -27,3 +27,8 @@ pub use tensorfleet_strategy as strategy;
 pub mod cli;
 #[doc(hidden)]
 pub mod demo;
+
+/// The snippets of the guide, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide.md")]
+struct Guide;

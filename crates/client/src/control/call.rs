@@ -35,13 +35,13 @@ impl Graph {
     /// tensors and variables of the graph.
     ///
     /// ```
-    /// use tensorfleet_client::{DType, Graph, PartialShape, Session};
+    /// use tensorfleet_client::{DType, Graph, Output, PartialShape, Session};
     ///
     /// # fn main() -> tensorfleet_client::Result<()> {
     /// let graph = Graph::new();
     /// let scalar = (DType::Float, PartialShape::scalar());
     /// let hypotenuse =
-    ///     graph.function("hypotenuse", [scalar.clone(), scalar], |[a, b]: [_; 2]| {
+    ///     graph.function("hypotenuse", [scalar.clone(), scalar], |[a, b]: [Output; 2]| {
     ///         (a.square() + b.square()).sqrt()
     ///     });
     /// let c = &hypotenuse.call([3.0f32, 4.0])[0];

@@ -135,17 +135,18 @@ struct Setup {
 }
 
 impl Setup {
-    /// Opens a session whose variables have values. Lost tasks are waited for.
-    fn open(&self) -> Result<Session> {
+    /// Opens the session anew. Lost tasks are waited for.
+    fn reopen(&self) -> Result<Session> {
         loop {
-            match self.try_open() {
+            match self.open() {
                 Err(error) if is_loss(&error) => std::thread::sleep(POLL),
                 outcome => return outcome,
             }
         }
     }
 
-    fn try_open(&self) -> Result<Session> {
+    /// Opens a session whose variables have values.
+    fn open(&self) -> Result<Session> {
         let session = match &self.target {
             Some(target) => Session::connect_with(target, &self.graph, &self.options)?,
             None => Session::in_process(&self.graph, &self.options)?,
@@ -294,7 +295,7 @@ impl MonitoredSession {
 
     fn recover(&mut self) -> Result<()> {
         self.session = None;
-        self.session = Some(self.setup.open()?);
+        self.session = Some(self.setup.reopen()?);
         self.recoveries += 1;
         self.created()
     }

@@ -1,0 +1,43 @@
+"""Gradients that the Rust client adds to graphs, against TensorFlow's own."""
+
+import re
+import subprocess
+
+import numpy as np
+import pytest
+import tensorflow as tf
+import tensorflow.compat.v1 as v1
+
+from conformance import test_rust_client
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    """The graph that the example writes, and the names of its cases."""
+    path = tmp_path_factory.mktemp("gradients") / "graph.pb"
+    subprocess.run([test_rust_client.example("export_gradients"), path], check=True, timeout=60)
+    definition = v1.GraphDef.FromString(path.read_bytes())
+    cases = [node.name[:-2] for node in definition.node if re.fullmatch(r"\w+/y", node.name)]
+    return definition, cases
+
+
+def test_gradients_are_those_of_tensorflow(exported):
+    definition, cases = exported
+    assert len(cases) >= 18
+    with tf.Graph().as_default() as graph:
+        tf.graph_util.import_graph_def(definition, name="")
+        names = {node.name for node in definition.node}
+        wanted = {}
+        for case in cases:
+            y = graph.get_tensor_by_name(f"{case}/y:0")
+            count = sum(f"{case}/x{index}" in names for index in range(9))
+            xs = [graph.get_tensor_by_name(f"{case}/x{index}:0") for index in range(count)]
+            theirs = [tf.convert_to_tensor(gradient) for gradient in tf.gradients(y, xs)]
+            ours = [graph.get_tensor_by_name(f"{case}/dx{index}:0") for index in range(count)]
+            wanted[case] = theirs, ours
+        with v1.Session(graph=graph) as session:
+            for case, (theirs, ours) in session.run(wanted).items():
+                for expected, computed in zip(theirs, ours):
+                    np.testing.assert_allclose(
+                        computed, expected, rtol=1e-5, atol=1e-6, err_msg=case
+                    )
