@@ -14,8 +14,8 @@ use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 use std::sync::Mutex;
 
-use crate::Result;
 use crate::dtype::Element;
+use crate::{Result, memory};
 
 /// Alignment of every block: a cache line, and the widest vector register.
 const ALIGNMENT: usize = 64;
@@ -59,14 +59,13 @@ impl Buffer {
             }
             return Ok(buffer);
         }
+        memory::check_room(capacity)?;
         let layout = layout(capacity)?;
         // SAFETY: the layout's size is not zero: `capacity_for` rounds up to the alignment.
         let start = unsafe { alloc_zeroed(layout) };
         match NonNull::new(start) {
             Some(start) => Ok(Buffer { start, len, capacity }),
-            None if len >= POOLED_FROM => {
-                Err(resource_exhausted!("OOM when allocating a tensor of {len} bytes"))
-            }
+            None if len >= POOLED_FROM => Err(memory::out_of_memory(len)),
             None => handle_alloc_error(layout),
         }
     }
@@ -95,8 +94,7 @@ impl Drop for Buffer {
 }
 
 fn layout(capacity: usize) -> Result<Layout> {
-    Layout::from_size_align(capacity, ALIGNMENT)
-        .map_err(|_| resource_exhausted!("OOM when allocating a tensor of {capacity} bytes"))
+    Layout::from_size_align(capacity, ALIGNMENT).map_err(|_| memory::out_of_memory(capacity))
 }
 
 /// Rounds a size up to its class: eight classes for every power of two, so that at most an eighth

@@ -13,6 +13,7 @@ use bytes::Bytes;
 
 use crate::buffer::{self, Buffer, Contents};
 use crate::dtype::Element;
+use crate::memory::try_repeat;
 use crate::{DType, ResourceHandle, Result, Shape, Variant};
 
 const INLINE: usize = 16;
@@ -44,7 +45,8 @@ impl Tensor {
     pub fn zeros(dtype: DType, shape: Shape) -> Result<Tensor> {
         match dtype {
             DType::String => {
-                Tensor::from_strings(shape.clone(), vec![Bytes::new(); shape.num_elements()])
+                let values = try_repeat(Bytes::new(), shape.num_elements())?;
+                Tensor::from_strings(shape, values)
             }
             DType::Resource | DType::Variant => {
                 if shape.num_elements() == 0 {

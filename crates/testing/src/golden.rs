@@ -17,7 +17,7 @@ use tensorfleet_tensor::{DType, PartialShape, Result, Shape, Tensor, dispatch, i
 use crate::{OpRun, step_context};
 
 #[derive(Deserialize)]
-struct Case {
+pub(crate) struct Case {
     op: String,
     attrs: BTreeMap<String, Json>,
     inputs: Vec<Array>,
@@ -77,7 +77,11 @@ pub fn check_golden(registry: &Registry, file: &Path) -> std::result::Result<(),
     ))
 }
 
-fn check(registry: &Registry, case: &Case) -> std::result::Result<(), String> {
+/// Runs the op of a case; returns its outputs, then the values of its variables.
+pub(crate) fn run(
+    registry: &Registry,
+    case: &Case,
+) -> std::result::Result<Result<Vec<Tensor>>, String> {
     let mut run = OpRun::new(&case.op);
     for (name, value) in &case.attrs {
         run = run.attr(name, attr(value).map_err(|error| format!("attr {name}: {error}"))?);
@@ -93,14 +97,18 @@ fn check(registry: &Registry, case: &Case) -> std::result::Result<(), String> {
             }
         });
     }
-    let outputs = run.run_values(registry, &step).and_then(|outputs| {
+    Ok(run.run_values(registry, &step).and_then(|outputs| {
         // A reference is to one of the variables.
         let tensors = outputs.into_iter().filter_map(|value| match value {
             Value::Tensor(tensor) => Some(Ok(tensor)),
             Value::Ref(_) | Value::Empty => None,
         });
         tensors.chain(variables.iter().map(|variable| variable.read())).collect::<Result<Vec<_>>>()
-    });
+    }))
+}
+
+fn check(registry: &Registry, case: &Case) -> std::result::Result<(), String> {
+    let outputs = run(registry, case)?;
     match (outputs, &case.outputs, &case.error) {
         (Err(error), _, Some(failure)) if error.code() as i32 == failure.code => Ok(()),
         (Err(error), _, Some(failure)) => {

@@ -3,10 +3,12 @@
 
 mod golden;
 mod gradient;
+mod hostile;
 mod local;
 mod op;
 
 pub use golden::check_golden;
 pub use gradient::{check_gradient, varied};
+pub use hostile::check_hostile;
 pub use local::finish;
 pub use op::{OpRun, step_context};

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use tensorfleet_kernels::{Parallel, parallel};
-use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
+use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument, try_vec};
 
 use super::arguments::check_size;
 use super::copy::{units, units_mut};
@@ -40,7 +40,7 @@ pub(super) fn take(
     macro_rules! cloned {
         ($elements:ident, $make:ident, $zero:expr) => {{
             let sources = sources.iter().map(|s| s.$elements()).collect::<Result<Vec<_>>>()?;
-            let mut values = Vec::with_capacity(shape.num_elements());
+            let mut values = try_vec(shape.num_elements())?;
             for k in 0..count {
                 match pick(k) {
                     Row::Of { source, row } => {

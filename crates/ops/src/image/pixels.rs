@@ -5,7 +5,7 @@ use std::ops::AddAssign;
 
 use half::{bf16, f16};
 use tensorfleet_tensor::{
-    DType, Element, Result, Shape, Tensor, dispatch, internal, invalid_argument,
+    DType, Element, Result, Shape, Tensor, dispatch, internal, invalid_argument, try_vec,
 };
 
 /// The dimensions of a batch of images.
@@ -59,8 +59,14 @@ pub(super) fn resized(images: &Tensor, size: &Tensor) -> Result<(Images, Images)
     if from.height == 0 || from.width == 0 {
         return Err(invalid_argument!("input image must be of non-zero size"));
     }
-    Ok((from, Images { height: height as usize, width: width as usize, ..from }))
+    let to = Images { height: height as usize, width: width as usize, ..from };
+    // Kernels keep for each row and each column where it comes from.
+    let _room_for_places: Vec<Place> = try_vec(to.height.max(to.width))?;
+    Ok((from, to))
 }
+
+/// As large as what any of the ops keeps for a row or a column.
+type Place = [usize; 8];
 
 /// Two integers in a vector.
 pub(super) fn two_sizes(size: &Tensor, what: &str) -> Result<(i32, i32)> {

@@ -8,7 +8,7 @@ use std::sync::{PoisonError, RwLock};
 use rustc_hash::FxHashMap;
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, Op, cpu};
 use tensorfleet_kernels::random::{GuardedPhilox, Words};
-use tensorfleet_tensor::{Result, Shape, Tensor, internal, invalid_argument};
+use tensorfleet_tensor::{Result, Shape, Tensor, internal, invalid_argument, try_vec};
 
 use self::fixed_unigram::FixedUnigram;
 use self::weights::Weights;
@@ -178,17 +178,18 @@ impl CandidateSampler {
     /// Draws the classes of one run, and says how many draws it took.
     fn sample(&self) -> Result<(Vec<i64>, i32)> {
         let count = self.num_sampled as usize;
+        let mut sampled = try_vec(count)?;
         let words = WORDS_PER_SAMPLE * i64::from(self.num_sampled);
         let mut words = self.generator.reserve_words(words as u64).words();
         if let Classes::All = self.classes {
-            return Ok(((0..self.num_sampled.into()).collect(), self.num_sampled));
-        }
-        if !self.unique {
-            let sampled = (0..count).map(|_| self.draw(&mut words)).collect();
+            sampled.extend(0..i64::from(self.num_sampled));
             return Ok((sampled, self.num_sampled));
         }
-        let mut sampled = Vec::with_capacity(count);
-        let mut used = HashSet::with_capacity(count);
+        if !self.unique {
+            sampled.extend((0..count).map(|_| self.draw(&mut words)));
+            return Ok((sampled, self.num_sampled));
+        }
+        let mut used = HashSet::new();
         let mut tries = 0i32;
         while sampled.len() < count {
             tries = tries.checked_add(1).ok_or_else(|| {

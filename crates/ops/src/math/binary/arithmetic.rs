@@ -4,7 +4,7 @@ use bytes::{Bytes, BytesMut};
 use num_complex::{Complex, ComplexFloat};
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
 use tensorfleet_kernels::{Parallel, elementwise as fast};
-use tensorfleet_tensor::{DType, Error, Result, Tensor, invalid_argument};
+use tensorfleet_tensor::{DType, Error, Result, Tensor, invalid_argument, try_vec};
 
 use super::super::dtypes::{FIELDS, NUMBERS, ORDERED, REALS, SIGNED, T_FIELD, T_REAL};
 use super::{gradient, table};
@@ -153,7 +153,7 @@ impl Kernel for Join {
         let (x, y) = (ctx.input(0)?, ctx.input(1)?);
         let alignment = Alignment::new(x.shape(), y.shape())?;
         let (x, y) = (x.strings()?, y.strings()?);
-        let mut joined = Vec::with_capacity(alignment.shape().num_elements());
+        let mut joined = try_vec(alignment.shape().num_elements())?;
         alignment.positions(|i, j| joined.push(join(&x[i], &y[j])));
         let joined = Tensor::from_strings(alignment.shape().clone(), joined)?;
         ctx.set_output(0, joined);

@@ -6,7 +6,7 @@ use half::{bf16, f16};
 use num_complex::Complex;
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu, no_gradient};
 use tensorfleet_kernels::Parallel;
-use tensorfleet_tensor::{DType, Result, Tensor, dispatch, invalid_argument};
+use tensorfleet_tensor::{DType, Result, Tensor, dispatch, invalid_argument, try_vec};
 
 use super::super::dtypes::{ORDERED, T_NUMBER, T_ORDERED, WIDE_REALS};
 use super::{Elementwise, Function, unsupported};
@@ -171,7 +171,7 @@ fn compare<V: Verdict>(
 ) -> Result<Tensor> {
     if x.dtype() == DType::String {
         let (x, y) = (x.strings()?, y.strings()?);
-        let mut results = Vec::with_capacity(alignment.shape().num_elements());
+        let mut results = try_vec(alignment.shape().num_elements())?;
         alignment.positions(|i, j| results.push((x[i] == y[j]) == V::EQUAL));
         return Tensor::from_slice(alignment.shape().clone(), &results);
     }
