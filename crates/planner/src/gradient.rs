@@ -38,6 +38,9 @@ pub(crate) fn instantiate(
     let Some(AttrValue::Func(of)) = func.attrs.get("f") else {
         return Err(invalid_argument!("{SYMBOLIC_GRADIENT} has no function to differentiate"));
     };
+    if order(func) > MAX_ORDER {
+        return Err(invalid_argument!("gradients are nested more than {MAX_ORDER} deep"));
+    }
     if let Some(name) = library.gradient(&of.name) {
         let own = Func { name: name.to_owned(), attrs: of.attrs.clone() };
         return instantiate_function(&own, library, ops);
@@ -53,6 +56,17 @@ pub(crate) fn instantiate(
         single_op(of, library, ops)?
     };
     differentiate(forward, types, ops)
+}
+
+/// How often a function may be differentiated. One that calls its own gradient has no end.
+const MAX_ORDER: usize = 8;
+
+/// How often a function is differentiated.
+fn order(func: &Func) -> usize {
+    match func.attrs.get("f") {
+        Some(AttrValue::Func(of)) if func.name == SYMBOLIC_GRADIENT => 1 + order(of),
+        _ => 0,
+    }
 }
 
 /// An op as a function.

@@ -21,10 +21,22 @@ pub(crate) fn to_status(error: &Error) -> Status {
     if error.is_worker_restarted() {
         payloads.payloads.insert(WorkerPossiblyRestarted::type_url(), Default::default());
     }
+    let message = shortened(error.message());
     if payloads.payloads.is_empty() {
-        return Status::new(code, error.message());
+        return Status::new(code, message);
     }
-    Status::with_details(code, error.message(), payloads.encode_to_vec().into())
+    Status::with_details(code, message, payloads.encode_to_vec().into())
+}
+
+/// What fits into the headers in which gRPC puts a message. TensorFlow cuts there too.
+const MAX_MESSAGE: usize = 3072;
+
+fn shortened(message: &str) -> String {
+    if message.len() <= MAX_MESSAGE {
+        return message.to_owned();
+    }
+    let end = message.floor_char_boundary(MAX_MESSAGE);
+    format!("{} ... [truncated]", &message[..end])
 }
 
 /// Ends a handler: what came of its call, or the error as a status.
@@ -51,6 +63,12 @@ mod tests {
     use tensorfleet_tensor::aborted;
 
     use super::*;
+
+    #[test]
+    fn messages_fit_into_headers() {
+        let status = to_status(&aborted!("{}", "ü".repeat(100_000)));
+        assert!(status.message().len() < 4000 && status.message().ends_with("[truncated]"));
+    }
 
     #[test]
     fn errors_survive_the_way() {

@@ -4,6 +4,10 @@ use std::time::Duration;
 
 use tonic::transport::{Endpoint, Server};
 
+/// The largest message that a server reads: no larger one can be read by anybody. Room for a message
+/// is made when its length is known, before it has come.
+pub(crate) const MAX_MESSAGE: usize = i32::MAX as usize;
+
 /// Bytes that may be under way on one stream before the receiver confirms them.
 const STREAM_WINDOW: u32 = 16 << 20;
 const CONNECTION_WINDOW: u32 = 32 << 20;

@@ -29,6 +29,10 @@ const EXPENSIVE: u64 = 40_000;
 /// How long a run may keep a thread of the async runtime.
 const TURN: Duration = Duration::from_micros(500);
 
+/// How long a run may keep a thread of the pool before it reads its letters and lets others work: a
+/// loop may go on for ever.
+const POOL_TURN: Duration = Duration::from_millis(10);
+
 /// After so many nodes a run looks at the clock.
 const NODES_PER_LOOK: u32 = 64;
 
@@ -45,6 +49,8 @@ struct Shared {
     pool: Arc<ComputePool>,
     args: Vec<Tensor>,
     trace: Option<Arc<Trace>>,
+    /// How many nodes that take long may run at once.
+    width: usize,
     /// Held by whoever works on the step; never waited for, see `Mail::driver`.
     work: Mutex<Work>,
     mail: Mutex<Mail>,
@@ -146,6 +152,7 @@ impl Run {
             shared: Arc::new(Shared {
                 executable,
                 step,
+                width: if pool.threads() > 1 { usize::MAX } else { 1 },
                 pool,
                 args,
                 trace,
@@ -153,6 +160,14 @@ impl Run {
                 mail: Mutex::new(mail),
             }),
         })
+    }
+
+    /// Lets at most so many nodes run at once.
+    #[must_use]
+    pub fn at_most_at_once(mut self, nodes: usize) -> Run {
+        let shared = Arc::get_mut(&mut self.shared).expect("the run has not begun");
+        shared.width = shared.width.min(nodes.max(1));
+        self
     }
 }
 
@@ -325,6 +340,7 @@ impl Work {
             }
         }
         let may_block = is_pool_thread();
+        let turn = if may_block { POOL_TURN } else { TURN };
         let started = Instant::now();
         let mut count = 0;
         while let Some(ready) = self.state.ready.pop_front() {
@@ -335,7 +351,7 @@ impl Work {
                 Err(error) => self.fail(error.at_node(&node.name)),
             }
             count += 1;
-            if !may_block && count % NODES_PER_LOOK == 0 && started.elapsed() > TURN {
+            if count % NODES_PER_LOOK == 0 && started.elapsed() > turn {
                 return if self.state.ready.is_empty() { self.pause() } else { Pause::Heavy };
             }
         }
@@ -382,7 +398,7 @@ impl Work {
                         return Ok(false);
                     }
                     let is_alone = self.state.ready.is_empty() && self.in_flight == 0;
-                    if !is_alone && run.pool.threads() > 1 {
+                    if !is_alone && self.in_flight < run.width - 1 {
                         let inputs = self.take_inputs(ready, node)?;
                         self.run_elsewhere(run, ready, Arc::clone(kernel), inputs);
                         return Ok(true);

@@ -187,6 +187,7 @@ fn step_with(rendezvous: &Arc<LocalRendezvous>) -> Arc<StepContext> {
         functions: Arc::clone(&other.functions),
         spawner: Arc::clone(&other.spawner),
         parallelism: 1,
+        depth: 0,
     })
 }
 

@@ -33,12 +33,15 @@ pub(super) struct Inlined {
 }
 
 impl Lowering<'_> {
-    /// The body of a function, unless it is being replaced already: recursion stays a call.
+    /// The body of a function, unless it is being replaced already or is called from too deep:
+    /// recursion stays a call.
     pub(super) fn body(&self, func: &Func, pending: &Pending) -> Result<Option<FunctionBody>> {
         let function = identity(func);
         let mut within = pending.within;
+        let mut depth = 0;
         while let Some(index) = within {
-            if self.expansions[index].function == function {
+            depth += 1;
+            if depth > MAX_DEPTH || self.expansions[index].function == function {
                 return Ok(None);
             }
             within = self.expansions[index].within;
@@ -99,6 +102,10 @@ impl Lowering<'_> {
         Ok(Inlined { returns, done })
     }
 }
+
+/// Calls that are this deep in other calls stay calls: names of nodes, which tell where they come
+/// from, would have no end.
+const MAX_DEPTH: usize = 100;
 
 /// What tells functions apart: the name, and for a gradient of what it is one.
 fn identity(func: &Func) -> String {

@@ -27,8 +27,8 @@ impl Lowering<'_> {
         let mut bodies = Vec::with_capacity(branches.len());
         for func in &branches {
             let Some(body) = self.body(func, pending)? else { return Ok(()) };
-            check_arguments(node, func, inputs, body.args.len())?;
-            check_results(node, func, body.returns.len())?;
+            check_arguments(node, func, &node.input_types()[1..], &body)?;
+            check_results(node, func, &body)?;
             bodies.push(body);
         }
         let condition = if chooses_by_number { condition } else { self.truth(node, condition)? };

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use tensorfleet_graph::{AttrMap, AttrValue, Func, Graph, Node, NodeId, Output};
-use tensorfleet_tensor::{Result, invalid_argument};
+use tensorfleet_graph::{AttrMap, AttrValue, Func, Graph, Node, NodeId, Output, ValueType};
+use tensorfleet_tensor::{DType, Result, invalid_argument};
 
 use super::body::Site;
 use super::{Lowering, Pending};
 use crate::edit::{NewNode, first_output};
+use crate::function::FunctionBody;
 use crate::gradient::{self, SYMBOLIC_GRADIENT};
 
 impl Lowering<'_> {
@@ -15,13 +16,14 @@ impl Lowering<'_> {
     pub(super) fn expand_call(&mut self, pending: &Pending, node: &Node) -> Result<()> {
         let func = called(node)?;
         let function_attrs = self.graph.library().find(&func.name).map(|def| def.attrs.clone());
-        if is_true(&node.attrs, "_noinline")
-            || function_attrs.is_some_and(|attrs| is_true(&attrs, "_noinline"))
-        {
+        let stays = is_true(&node.attrs, "_noinline")
+            || function_attrs.is_some_and(|attrs| is_true(&attrs, "_noinline"));
+        let Some(body) = self.body(&func, pending)? else { return Ok(()) };
+        check_arguments(node, &func, node.input_types(), &body)?;
+        check_results(node, &func, &body)?;
+        if stays {
             return Ok(());
         }
-        let Some(body) = self.body(&func, pending)? else { return Ok(()) };
-        check_arguments(node, &func, &node.inputs, body.args.len())?;
         let expansion = self.enter(&func, pending);
         let (args, mut entry) = self.gate(node)?;
         if entry.is_empty() && pending.within.is_some() && has_sources(&body.graph) {
@@ -108,28 +110,44 @@ fn called(node: &Node) -> Result<Func> {
     }
 }
 
-/// Fails if a node gives a function another number of arguments than it takes.
+/// Fails if a node gives a function other arguments than it takes.
 pub(super) fn check_arguments(
     node: &Node,
     func: &Func,
-    given: &[Output],
-    wanted: usize,
+    given: &[ValueType],
+    body: &FunctionBody,
 ) -> Result<()> {
-    if given.len() == wanted {
-        return Ok(());
-    }
-    Err(invalid_argument!("function {} takes {wanted} arguments, got {}", func.name, given.len())
-        .at_node(&node.name))
+    let wanted = body.args.iter().map(|&id| body.graph.node(id).output_types()[0].dtype);
+    check_types(node, func, "arguments", given, wanted.collect())
 }
 
-/// Fails if a function has another number of results than the node that calls it has outputs.
-pub(super) fn check_results(node: &Node, func: &Func, results: usize) -> Result<()> {
-    let outputs = node.output_types().len();
-    if results == outputs {
+/// Fails if a function has other results than the node that calls it has outputs.
+pub(super) fn check_results(node: &Node, func: &Func, body: &FunctionBody) -> Result<()> {
+    let results = body.returns.iter().map(|&id| body.graph.node(id).input_types()[0].dtype);
+    check_types(node, func, "results", node.output_types(), results.collect())
+}
+
+fn check_types(
+    node: &Node,
+    func: &Func,
+    what: &str,
+    outside: &[ValueType],
+    inside: Vec<DType>,
+) -> Result<()> {
+    if outside.iter().map(|value| value.dtype).eq(inside.iter().copied()) {
         return Ok(());
     }
-    Err(invalid_argument!("function {} has {results} results, expected {outputs}", func.name)
-        .at_node(&node.name))
+    let names = |types: Vec<DType>| {
+        let names: Vec<&str> = types.iter().map(|dtype| dtype.name()).collect();
+        format!("({})", names.join(", "))
+    };
+    Err(invalid_argument!(
+        "function {} has the {what} {}, but the call has {}",
+        func.name,
+        names(inside),
+        names(outside.iter().map(|value| value.dtype).collect())
+    )
+    .at_node(&node.name))
 }
 
 fn is_true(attrs: &AttrMap, name: &str) -> bool {

@@ -64,7 +64,7 @@ pub(crate) fn is_call(graph: &Graph, node: &Node) -> bool {
 
 /// Calls beyond this size of the graph stay calls. Functions that call each other can describe
 /// graphs of any size in little text.
-const MAX_NODES: usize = 1 << 20;
+const MAX_NODES: usize = 1 << 18;
 
 /// The pass at work.
 struct Lowering<'a> {

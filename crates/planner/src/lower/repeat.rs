@@ -133,9 +133,9 @@ impl Lowering<'_> {
         else {
             return Ok(None);
         };
-        check_arguments(node, condition, &node.inputs, condition_graph.args.len())?;
-        check_arguments(node, body, &node.inputs, body_graph.args.len())?;
-        check_results(node, body, body_graph.returns.len())?;
+        check_arguments(node, condition, node.input_types(), &condition_graph)?;
+        check_arguments(node, body, node.input_types(), &body_graph)?;
+        check_results(node, body, &body_graph)?;
         let &[result] = &condition_graph.returns[..] else {
             return Err(invalid_argument!(
                 "the condition {} of a loop has {} results, expected 1",

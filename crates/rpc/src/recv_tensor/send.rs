@@ -21,6 +21,7 @@ use tonic::{Code, Status};
 use super::body::Parts;
 use super::{PATH, PREFIX, prefix};
 use crate::status::to_status;
+use crate::transport;
 use crate::worker::WorkerHandler;
 
 /// Below this, copying a tensor costs less than sending it in parts.
@@ -39,7 +40,7 @@ pub(crate) struct WorkerService {
 impl WorkerService {
     pub(crate) fn new(handler: WorkerHandler) -> WorkerService {
         let generated = WorkerServiceServer::new(handler.clone())
-            .max_decoding_message_size(usize::MAX)
+            .max_decoding_message_size(transport::MAX_MESSAGE)
             .max_encoding_message_size(usize::MAX);
         WorkerService { generated, handler }
     }
