@@ -10,6 +10,7 @@ use tensorfleet_runtime::NodeRecord;
 use tensorfleet_tensor::{Result, Tensor};
 
 use crate::spec::ClusterSpec;
+use crate::threads::Threads;
 
 /// The calls that a master and other workers make. Dropping a future cancels the call.
 pub trait WorkerClient: fmt::Debug + Send + Sync {
@@ -49,6 +50,7 @@ pub struct CreateWorkerSession {
     pub isolate_session_state: bool,
     pub master_task: String,
     pub master_incarnation: u64,
+    pub threads: Threads,
 }
 
 /// One run of a partition.
@@ -64,6 +66,8 @@ pub struct RunGraph {
     /// Keys to fetch from the step's rendezvous after the run.
     pub recv_keys: Vec<String>,
     pub trace: bool,
+    /// How many nodes run at once, where the step says otherwise than its session.
+    pub inter_op: Option<usize>,
 }
 
 /// What a run of a partition returns.

@@ -29,6 +29,7 @@ impl Folding<'_> {
             functions: Arc::new(NoFunctions),
             spawner: Arc::new(NoBackground),
             parallelism: 1,
+            depth: 0,
         };
         Folding { registry, step: Arc::new(step) }
     }

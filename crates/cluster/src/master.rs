@@ -53,8 +53,10 @@ impl Master {
         let session = Session::new(handle, options, Arc::clone(&self.task), devices, workers);
         // A graph that is not valid must not leave sessions behind on the workers.
         session.extend(nodes, library, None)?;
-        self.open_on_workers(&session).await?;
-        let session = Arc::new(session);
+        let opening = Opening(Some(Arc::new(session)));
+        let session = opening.0.as_ref().expect("it is opened once");
+        self.open_on_workers(session).await?;
+        let session = opening.finish();
         self.lock().insert(session.handle.clone(), Arc::clone(&session));
         Ok(session)
     }
@@ -69,21 +71,10 @@ impl Master {
                 isolate_session_state: session.options.isolate_session_state,
                 master_task: self.task.name.to_string(),
                 master_incarnation: incarnation,
+                threads: session.options.threads,
             })
         });
-        let opened = futures_util::future::try_join_all(requests).await;
-        if let Err(error) = opened {
-            self.close_on_workers(session).await;
-            return Err(error);
-        }
-        Ok(())
-    }
-
-    async fn close_on_workers(&self, session: &Session) {
-        let requests =
-            session.workers.iter().map(|(_, client)| client.delete_session(session.handle.clone()));
-        // A worker that is gone has no session left to delete.
-        futures_util::future::join_all(requests).await;
+        futures_util::future::try_join_all(requests).await.map(|_| ())
     }
 
     /// The devices and clients of all tasks of a session, this task first.
@@ -126,7 +117,30 @@ impl Master {
 
     /// Finds a session.
     pub fn session(&self, handle: &str) -> Result<Arc<Session>> {
-        self.lock().get(handle).cloned().ok_or_else(|| aborted!("Session {handle} is not found."))
+        let session = self.lock().get(handle).cloned();
+        let session = session.ok_or_else(|| aborted!("Session {handle} is not found."))?;
+        session.touch();
+        Ok(session)
+    }
+
+    /// Closes the sessions that nobody has used for so long and that nobody uses now: a client that
+    /// was killed does not close its own. Returns how many there were.
+    ///
+    /// A lost connection does not mean that a client is gone: gRPC also closes one that is not used.
+    pub async fn close_idle_sessions(&self, idle: Duration) -> usize {
+        let closed: Vec<Arc<Session>> = {
+            let mut sessions = self.lock();
+            // A call that is under way holds its session.
+            let is_idle =
+                |session: &Arc<Session>| Arc::strong_count(session) == 1 && session.idle() >= idle;
+            sessions.extract_if(|_, session| is_idle(session)).map(|(_, session)| session).collect()
+        };
+        for session in &closed {
+            tracing::info!("closing session {}, not used for {idle:?}", session.handle);
+            session.cancel_all();
+            close_on_workers(session).await;
+        }
+        closed.len()
     }
 
     /// Closes a session: its steps are cancelled, its state on the workers is released.
@@ -138,7 +152,7 @@ impl Master {
             ));
         };
         session.cancel_all();
-        self.close_on_workers(&session).await;
+        close_on_workers(&session).await;
         Ok(())
     }
 
@@ -162,13 +176,39 @@ impl Master {
         let sessions: Vec<Arc<Session>> = self.lock().drain().map(|(_, session)| session).collect();
         for session in &sessions {
             session.cancel_all();
-            self.close_on_workers(session).await;
+            close_on_workers(session).await;
         }
         let options = SessionOptions { device_filters, ..SessionOptions::default() };
         let (_, workers) = self.find_workers(&options).await?;
         let cleaned = workers.iter().map(|(_, client)| client.cleanup_all(containers.clone()));
         futures_util::future::try_join_all(cleaned).await?;
         Ok(())
+    }
+}
+
+async fn close_on_workers(session: &Session) {
+    let requests =
+        session.workers.iter().map(|(_, client)| client.delete_session(session.handle.clone()));
+    // A worker that is gone has no session left to delete.
+    futures_util::future::join_all(requests).await;
+}
+
+/// A session while it is opened on the workers. If that fails, or the client goes away, those that
+/// have it already forget it.
+struct Opening(Option<Arc<Session>>);
+
+impl Opening {
+    fn finish(mut self) -> Arc<Session> {
+        self.0.take().expect("it is opened once")
+    }
+}
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        if let (Some(session), Ok(runtime)) = (self.0.take(), tokio::runtime::Handle::try_current())
+        {
+            runtime.spawn(async move { close_on_workers(&session).await });
+        }
     }
 }
 
@@ -212,10 +252,16 @@ fn missing_tasks(missing: &[(DeviceName, String, Error)]) -> Error {
         .iter()
         .map(|(task, address, error)| format!("{task} at {address}: {}", error.message()))
         .collect();
-    tensorfleet_tensor::unavailable!(
-        "{} of the cluster's tasks did not answer:\n  {}\nStart them, correct their addresses, or leave \
-         them out with device_filters.",
-        missing.len(),
-        list.join("\n  ")
+    // Another try helps against an absence, but not against a disagreement.
+    let mut codes = missing.iter().map(|(_, _, error)| error.code());
+    let code = codes.find(|&code| code != Code::Unavailable).unwrap_or(Code::Unavailable);
+    Error::new(
+        code,
+        format!(
+            "{} of the cluster's tasks did not answer:\n  {}\nStart them, correct their addresses, or \
+             leave them out with device_filters.",
+            missing.len(),
+            list.join("\n  ")
+        ),
     )
 }

@@ -51,13 +51,13 @@ impl Session {
                 through_rendezvous(graph, &self.client_device, &self.task.registry)
             })
             .await?;
-        let step = StepGuard { plan: Arc::clone(&plan), id: self.new_step_id() };
-        let state = self.task.steps.get_or_create(step.id);
+        let step = StepGuard { plan: Arc::clone(&plan), id: crate::random::random_step_id() };
+        let state = self.task.steps.begin(step.id, &self.handle);
         let (sender, outcome) = watch::channel(None);
         let (session, id) = (self.handle.clone(), step.id);
         let mut closed = self.closed.subscribe();
         tokio::spawn(async move {
-            let run = plan.run(&session, id, Vec::new(), false);
+            let run = plan.run(&session, id, Vec::new(), None, false);
             let outcome = tokio::select! {
                 outcome = run => outcome.map(|_| ()),
                 _ = closed.wait_for(|closed| *closed) => Err(crate::session::closed_error()),
@@ -177,7 +177,7 @@ impl PartialRun {
     }
 }
 
-fn key_prefix_of(device: &Device) -> String {
+pub(crate) fn key_prefix_of(device: &Device) -> String {
     let name = device.name.to_string();
     key_prefix(&name, device.incarnation, &name, "")
 }
@@ -187,16 +187,16 @@ fn key(prefix: &str, edge: &str) -> String {
     format!("{}{edge};0:0", prefix.strip_suffix(';').unwrap_or(prefix))
 }
 
-fn feed_key(prefix: &str, index: usize) -> String {
+pub(crate) fn feed_key(prefix: &str, index: usize) -> String {
     key(prefix, &format!("feed_{index}"))
 }
 
-fn fetch_key(prefix: &str, index: usize) -> String {
+pub(crate) fn fetch_key(prefix: &str, index: usize) -> String {
     key(prefix, &format!("fetch_{index}"))
 }
 
 /// Replaces arguments and results of a graph by both ends of edges at the step's rendezvous.
-fn through_rendezvous(graph: &Graph, device: &Device, ops: &Registry) -> Result<Graph> {
+pub(crate) fn through_rendezvous(graph: &Graph, device: &Device, ops: &Registry) -> Result<Graph> {
     let mut rewritten = graph.clone();
     for (id, node) in graph.iter() {
         let (op, type_attr, prefix) = match &*node.op {

@@ -9,18 +9,20 @@ use futures_util::stream::FuturesUnordered;
 use rustc_hash::FxHashMap;
 use tensorfleet_framework::{DeviceName, StepId};
 use tensorfleet_graph::{FunctionLibrary, Graph, NodeDef};
-use tensorfleet_planner::{Device, Devices, Placement, StepSpec};
+use tensorfleet_planner::{Device, Devices, Placement, Plan, StepSpec};
 use tensorfleet_runtime::NodeRecord;
 use tensorfleet_tensor::{
-    Error, Result, Tensor, aborted, cancelled, deadline_exceeded, invalid_argument,
+    Error, Result, Tensor, aborted, cancelled, deadline_exceeded, internal, invalid_argument,
 };
 use tokio::sync::{OnceCell, watch};
+use tokio::time::Instant;
 
 use crate::client::{RunGraph, RunGraphReply, WorkerClient};
 use crate::evaluate::Folding;
 use crate::partial_run::PartialRun;
-use crate::random::random_u64;
+use crate::random::random_step_id;
 use crate::task::Task;
+use crate::threads::{Threads, chosen_pool};
 
 /// What a client asked for when it opened the session.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +34,9 @@ pub struct SessionOptions {
     pub plan: tensorfleet_planner::Options,
     /// A cluster that replaces the one that the servers booted with.
     pub cluster: Option<crate::spec::ClusterSpec>,
+    pub threads: Threads,
+    /// For each pool among which steps may choose, how many threads it has.
+    pub thread_pools: Vec<Option<usize>>,
 }
 
 /// A session.
@@ -53,6 +58,8 @@ pub struct Session {
     next_callable: AtomicI64,
     pub(crate) partial_runs: Mutex<FxHashMap<String, PartialRun>>,
     pub(crate) closed: watch::Sender<bool>,
+    /// When the last call came.
+    used: Mutex<Instant>,
 }
 
 #[derive(Debug)]
@@ -76,6 +83,8 @@ pub struct RunOptions {
     pub trace: bool,
     pub partition_graphs: bool,
     pub timeout: Option<Duration>,
+    /// Which of the session's pools of threads runs the step; -1 means the caller's thread.
+    pub inter_op_thread_pool: i32,
 }
 
 /// What a step returned.
@@ -135,7 +144,18 @@ impl Session {
             next_callable: AtomicI64::new(0),
             partial_runs: Mutex::default(),
             closed: watch::Sender::new(false),
+            used: Mutex::new(Instant::now()),
         }
+    }
+
+    /// Notes that a call came.
+    pub(crate) fn touch(&self) {
+        *lock(&self.used) = Instant::now();
+    }
+
+    /// How long no call has come.
+    pub(crate) fn idle(&self) -> Duration {
+        lock(&self.used).elapsed()
     }
 
     /// Adds nodes and functions to the graph. `version` is the one that the client thinks it has.
@@ -202,8 +222,9 @@ impl Session {
     async fn run_to_end(&self, call: StepCall) -> Result<StepReply> {
         let (feeds, args): (Vec<String>, Vec<Tensor>) = call.feeds.into_iter().unzip();
         let spec = StepSpec { feeds, fetches: call.fetches, targets: call.targets };
+        let inter_op = chosen_pool(call.options.inter_op_thread_pool, &self.options.thread_pools)?;
         let plan = self.plan(spec).await?;
-        let step = StepGuard { plan: Arc::clone(&plan), id: self.new_step_id() };
+        let step = StepGuard { plan: Arc::clone(&plan), id: random_step_id() };
         let mut reply = StepReply::default();
         let mut absorb = |part: RunGraphReply| {
             if !part.retvals.is_empty() {
@@ -211,7 +232,7 @@ impl Session {
             }
             reply.trace.extend(part.trace);
         };
-        for part in plan.run(&self.handle, step.id, args, call.options.trace).await? {
+        for part in plan.run(&self.handle, step.id, args, inter_op, call.options.trace).await? {
             absorb(part);
         }
         if call.options.partition_graphs {
@@ -219,11 +240,6 @@ impl Session {
                 plan.parts.iter().map(|part| Arc::clone(&part.graph)).collect();
         }
         Ok(reply)
-    }
-
-    pub(crate) fn new_step_id(&self) -> StepId {
-        // TensorFlow's masters draw 57-bit positive numbers too.
-        StepId((random_u64() >> 7).max(1) as i64)
     }
 
     /// The plan of a step, made and registered with the workers by the first who asks.
@@ -253,17 +269,7 @@ impl Session {
         spec: &StepSpec,
         rewrite: &(dyn Fn(&Graph) -> Result<Graph> + Sync),
     ) -> Result<Arc<CompiledPlan>> {
-        let graph = self.graph();
-        let devices = Devices { all: &self.devices, client: &self.client_device };
-        let plan = tensorfleet_planner::plan(
-            &graph,
-            &self.placement(&graph, &devices),
-            spec,
-            &devices,
-            &self.task.registry,
-            &Folding::new(&self.task.registry),
-            &self.options.plan,
-        )?;
+        let plan = self.plan_aside(spec.clone()).await?;
         for node in &plan.placement {
             // TensorFlow's words, which people search their logs for.
             tracing::info!("{}: ({}): {}", node.node, node.op, node.device);
@@ -280,6 +286,22 @@ impl Session {
         });
         let parts = futures_util::future::try_join_all(registrations).await?;
         Ok(Arc::new(CompiledPlan { parts }))
+    }
+
+    /// Plans a step on a thread that others do not wait for: a graph may be large.
+    async fn plan_aside(&self, spec: StepSpec) -> Result<Plan> {
+        let graph = self.graph();
+        let (all, client) = (self.devices.clone(), self.client_device.clone());
+        let placement = self.placement(&graph, &Devices { all: &all, client: &client });
+        let (registry, options) = (Arc::clone(&self.task.registry), self.options.plan.clone());
+        let planned = tokio::task::spawn_blocking(move || {
+            let devices = Devices { all: &all, client: &client };
+            let folding = Folding::new(&registry);
+            tensorfleet_planner::plan(
+                &graph, &placement, &spec, &devices, &registry, &folding, &options,
+            )
+        });
+        planned.await.map_err(|error| internal!("the step cannot be planned: {error}"))?
     }
 
     /// Where the nodes of the graph are. When it has grown, state stays where it is.
@@ -368,11 +390,12 @@ impl CompiledPlan {
         session: &str,
         step: StepId,
         args: Vec<Tensor>,
+        inter_op: Option<usize>,
         trace: bool,
     ) -> Result<Vec<RunGraphReply>> {
         // One partition is by far the commonest, and needs no joining.
         if let [part] = &self.parts[..] {
-            let outcome = part.run(session, step, args, trace).await;
+            let outcome = part.run(session, step, args, inter_op, trace).await;
             return outcome.map(|reply| vec![reply]).map_err(|error| part.blame(error));
         }
         let mut runs: FuturesUnordered<_> = self
@@ -381,7 +404,7 @@ impl CompiledPlan {
             .map(|part| {
                 let args = if part.is_client_part { args.clone() } else { Vec::new() };
                 async move {
-                    let outcome = part.run(session, step, args, trace).await;
+                    let outcome = part.run(session, step, args, inter_op, trace).await;
                     outcome.map_err(|error| part.blame(error))
                 }
             })
@@ -419,6 +442,7 @@ impl PlanPart {
         session: &str,
         step: StepId,
         args: Vec<Tensor>,
+        inter_op: Option<usize>,
         trace: bool,
     ) -> Result<RunGraphReply> {
         self.client
@@ -427,6 +451,7 @@ impl PlanPart {
                 graph: self.graph_handle.clone(),
                 step: step.0,
                 args,
+                inter_op,
                 trace,
                 ..RunGraph::default()
             })

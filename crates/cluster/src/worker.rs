@@ -15,6 +15,7 @@ use tensorfleet_tensor::{Result, Tensor, aborted, invalid_argument};
 use crate::client::{CreateWorkerSession, Peers, RunGraph, RunGraphReply, WorkerClient};
 use crate::functions::SessionFunctions;
 use crate::random::random_handle;
+use crate::steps::StepState;
 use crate::task::{LocalDevice, Task};
 use crate::worker_session::{SessionRendezvous, WorkerSession};
 
@@ -37,6 +38,14 @@ struct SessionEntry {
 struct RegisteredGraph {
     parts: Vec<(LocalDevice, Arc<Executable>)>,
     functions: Arc<SessionFunctions>,
+}
+
+/// What a partition is run in.
+struct Place<'a> {
+    session: &'a Arc<WorkerSession>,
+    graph: &'a RegisteredGraph,
+    state: &'a StepState,
+    step: StepId,
 }
 
 impl Worker {
@@ -73,8 +82,13 @@ impl Worker {
         let mut sessions = self.lock();
         // A master that lives again has forgotten the sessions of its former life.
         if let Some((task, incarnation)) = &master {
-            sessions.retain(|_, entry| {
-                entry.session.master.as_ref().is_none_or(|(t, i)| t != task || i == incarnation)
+            sessions.retain(|handle, entry| {
+                let master = entry.session.master.as_ref();
+                let lives = master.is_none_or(|(t, i)| t != task || i == incarnation);
+                if !lives {
+                    self.task.steps.end_session(handle);
+                }
+                lives
             });
         }
         sessions.entry(request.handle.clone()).or_insert_with(|| {
@@ -85,6 +99,7 @@ impl Worker {
                 peers,
                 request.isolate_session_state,
                 master,
+                request.threads.or(self.task.threads),
             );
             Arc::new(SessionEntry { session: Arc::new(session), graphs: Mutex::default() })
         });
@@ -94,7 +109,9 @@ impl Worker {
     /// Ends a session; unknown ones are fine.
     pub fn delete_session(&self, handle: &str) {
         let removed = self.lock().remove(handle);
-        drop(removed);
+        if removed.is_some() {
+            self.task.steps.end_session(handle);
+        }
     }
 
     fn session(&self, handle: &str) -> Result<Arc<SessionEntry>> {
@@ -111,8 +128,7 @@ impl Worker {
     pub fn register_graph(&self, session: &str, graph: &Graph) -> Result<String> {
         let entry = self.session(session)?;
         let session = &entry.session;
-        let functions =
-            Arc::new(SessionFunctions::new(Arc::clone(graph.library()), Arc::clone(&self.task)));
+        let functions = Arc::new(SessionFunctions::new(graph.library(), &self.task, session));
         let mut parts = Vec::new();
         let devices: Vec<Device> =
             session.devices.iter().map(|local| local.device.clone()).collect();
@@ -152,13 +168,15 @@ impl Worker {
             .cloned()
             .ok_or_else(|| graph_not_found(&request.graph))?;
         let step = StepId(request.step);
-        let state = self.task.steps.get_or_create(step);
+        let state = self.task.steps.begin(step, &request.session);
         let rendezvous = Arc::clone(&state.rendezvous);
         for (key, tensor) in request.sends {
             rendezvous.send(&key, Parcel { tensor, is_dead: false })?;
         }
+        let inter_op = request.inter_op.or(entry.session.threads.inter_op);
+        let place = Place { session: &entry.session, graph: &graph, state: &state, step };
         let outcome = self
-            .run_parts(&entry.session, &graph, step, request.args, request.trace)
+            .run_parts(&place, request.args, inter_op, request.trace)
             .await
             .inspect_err(|error| rendezvous.abort(error.clone().derived()));
         let mut reply = outcome?;
@@ -180,28 +198,31 @@ impl Worker {
 
     async fn run_parts(
         &self,
-        session: &Arc<WorkerSession>,
-        graph: &RegisteredGraph,
-        step: StepId,
+        place: &Place<'_>,
         args: Vec<Tensor>,
+        inter_op: Option<usize>,
         trace: bool,
     ) -> Result<RunGraphReply> {
-        let mut runs = Vec::with_capacity(graph.parts.len());
+        let mut runs = Vec::with_capacity(place.graph.parts.len());
         let mut traces = Vec::new();
-        for (device, executable) in &graph.parts {
-            let context = self.step_context(session, graph, step, device);
+        for (device, executable) in &place.graph.parts {
+            let context = self.step_context(place, device);
             let part_trace = trace.then(|| Arc::new(Trace::default()));
             if let Some(trace) = &part_trace {
                 traces.push((device.device.name.to_string(), Arc::clone(trace)));
             }
             let args = if executable.args().is_empty() { Vec::new() } else { args.clone() };
-            runs.push(Run::new(
+            let mut run = Run::new(
                 Arc::clone(executable),
                 context,
                 Arc::clone(&self.task.pool),
                 args,
                 part_trace,
-            )?);
+            )?;
+            if let Some(limit) = inter_op {
+                run = run.at_most_at_once(limit);
+            }
+            runs.push(run);
         }
         drop(args);
         // One partition is by far the commonest, and needs no joining.
@@ -218,14 +239,9 @@ impl Worker {
         Ok(RunGraphReply { retvals, recvs: Vec::new(), trace })
     }
 
-    fn step_context(
-        &self,
-        session: &Arc<WorkerSession>,
-        graph: &RegisteredGraph,
-        step: StepId,
-        device: &LocalDevice,
-    ) -> Arc<StepContext> {
-        let state = self.task.steps.get_or_create(step);
+    fn step_context(&self, place: &Place<'_>, device: &LocalDevice) -> Arc<StepContext> {
+        let &Place { session, graph, state, step } = place;
+        let threads = self.task.pool.threads();
         Arc::new(StepContext {
             id: step,
             device: device.device.name.to_string().into(),
@@ -238,13 +254,14 @@ impl Worker {
             }),
             functions: Arc::clone(&graph.functions) as _,
             spawner: Arc::clone(&self.task.pool) as _,
-            parallelism: self.task.pool.threads(),
+            parallelism: session.threads.intra_op.map_or(threads, |limit| limit.min(threads)),
+            depth: 0,
         })
     }
 
     /// Ends a step.
     pub fn cleanup_graph(&self, step: StepId) {
-        self.task.steps.remove(step);
+        self.task.steps.end(step);
     }
 
     /// Forgets the resources in containers; no container means the default one.
@@ -281,7 +298,8 @@ impl Worker {
             )
             .worker_restarted());
         }
-        match self.task.steps.get_or_create(step).rendezvous.recv(key)? {
+        let visit = self.task.steps.visit(step);
+        match visit.state.rendezvous.recv(key)? {
             Delivery::Now(parcel) => Ok(parcel),
             Delivery::Later(parcel) => parcel.await,
         }

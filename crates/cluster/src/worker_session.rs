@@ -14,6 +14,7 @@ use tensorfleet_tensor::{Error, Result, internal};
 
 use crate::client::Peers;
 use crate::task::{LocalDevice, Task};
+use crate::threads::Threads;
 
 /// What a master's session is on one worker.
 #[derive(Debug)]
@@ -27,6 +28,7 @@ pub struct WorkerSession {
     pub peers: Arc<dyn Peers>,
     /// Which master made the session, and in which of its lives.
     pub master: Option<(String, u64)>,
+    pub threads: Threads,
     kernels: Mutex<Kernels>,
 }
 
@@ -42,6 +44,7 @@ impl WorkerSession {
         peers: Arc<dyn Peers>,
         isolate: bool,
         master: Option<(String, u64)>,
+        threads: Threads,
     ) -> WorkerSession {
         let job = task_name.job.clone().unwrap_or_default();
         let devices = task
@@ -63,7 +66,8 @@ impl WorkerSession {
                 },
             })
             .collect();
-        WorkerSession { handle, task_name, devices, peers, master, kernels: Mutex::default() }
+        let kernels = Mutex::default();
+        WorkerSession { handle, task_name, devices, peers, master, threads, kernels }
     }
 
     /// The device with this full name.

@@ -72,6 +72,7 @@ impl Background {
             functions: Arc::clone(&self.functions),
             spawner: Arc::clone(&self.spawner),
             parallelism: self.parallelism,
+            depth: 0,
         }))
     }
 }

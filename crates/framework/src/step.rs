@@ -4,16 +4,16 @@ use std::fmt;
 use std::sync::Arc;
 
 use tensorfleet_graph::Func;
-use tensorfleet_tensor::{Result, Tensor, invalid_argument};
+use tensorfleet_tensor::{Result, Tensor, invalid_argument, unimplemented_error};
 
-use crate::{BoxFuture, Rendezvous, Resource, Resources, Spawn};
+use crate::{BoxFuture, DeviceName, Rendezvous, Resource, Resources, Spawn};
 
 /// Names a step, over all tasks of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StepId(pub i64);
 
 /// What the kernels of one step on one device share.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct StepContext {
     pub id: StepId,
     /// The full name of the device.
@@ -28,6 +28,8 @@ pub struct StepContext {
     pub spawner: Arc<dyn Spawn>,
     /// How many threads one kernel may use.
     pub parallelism: usize,
+    /// How many calls of functions deep the kernels run.
+    pub depth: usize,
 }
 
 impl StepContext {
@@ -52,12 +54,17 @@ pub trait FunctionRunner: fmt::Debug + Send + Sync {
     /// Prepares a function with values for its attributes. Repeated calls are cheap.
     fn instantiate(&self, function: &Func) -> Result<Arc<dyn Function>>;
 
+    /// Prepares a function to run on a device of another task.
+    fn remote(&self, device: &DeviceName, function: &Func) -> Result<Arc<dyn Function>> {
+        Err(unimplemented_error!("function {} cannot be called on {device}", function.name))
+    }
+
     /// A runner of the same functions with kernels of their own: what stateful nodes keep, as the
     /// position of a random generator, starts anew.
     fn fork(&self) -> Arc<dyn FunctionRunner>;
 }
 
-/// A function ready to run on the caller's device.
+/// A function ready to run.
 pub trait Function: fmt::Debug + Send + Sync {
     /// The number of results.
     fn num_outputs(&self) -> usize;

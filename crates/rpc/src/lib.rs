@@ -2,6 +2,7 @@
 //!
 //! The only crate that knows tonic.
 
+mod health;
 mod link;
 mod master;
 mod master_client;

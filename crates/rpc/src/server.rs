@@ -2,13 +2,14 @@
 
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use prost::Message;
 use tensorfleet_cluster::spec::{Address, ServerSpec};
 use tensorfleet_cluster::{Master, Task, Worker};
 use tensorfleet_framework::Registry;
+use tensorfleet_proto::grpc::health::v1::health_server::HealthServer;
 use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_proto::tensorflow::master_service_server::MasterServiceServer;
 use tensorfleet_runtime::ComputePool;
@@ -17,13 +18,14 @@ use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 
+use crate::health::HealthHandler;
 use crate::link::{Links, Token, accept};
 use crate::master::MasterHandler;
 use crate::neighbours::Neighbours;
 use crate::peers::ClusterPeers;
 use crate::recv_tensor::WorkerService;
-use crate::transport;
 use crate::worker::WorkerHandler;
+use crate::{transport, wire};
 
 /// What a server is made of.
 #[derive(Clone, Debug)]
@@ -35,6 +37,8 @@ pub struct ServerConfig {
     pub neighbours: Arc<Neighbours>,
     /// Whether other tensorfleet tasks may use links; without them all calls go over gRPC.
     pub links: bool,
+    /// Sessions that nobody has used for so long are closed.
+    pub session_timeout: Option<Duration>,
 }
 
 /// An address that is taken for a server.
@@ -93,13 +97,11 @@ impl Server {
             })?;
         let cpus = session_config.device_count.get("CPU").copied().unwrap_or(1);
         let name = config.spec.task();
-        let task = Arc::new(Task::new(
-            &name.job,
-            name.index,
-            u32::try_from(cpus).unwrap_or(1),
-            config.registry,
-            config.pool,
-        ));
+        let cpus = u32::try_from(cpus).unwrap_or(1);
+        let task = Arc::new(Task {
+            threads: wire::threads(&session_config),
+            ..Task::new(&name.job, name.index, cpus, config.registry, config.pool)
+        });
         let neighbours = config.neighbours;
         let peers = Arc::new(ClusterPeers::new(
             config.spec.cluster(),
@@ -111,6 +113,9 @@ impl Server {
         let known_as = config.spec.cluster().address(name)?.to_owned();
         neighbours.insert(known_as.clone(), &worker);
         let master = Arc::new(Master::new(Arc::clone(&task), Arc::clone(&worker), peers));
+        if let Some(timeout) = config.session_timeout {
+            tokio::spawn(close_idle_sessions(Arc::downgrade(&master), timeout));
+        }
         let token = config.links.then(Token::random);
         let worker_handler = WorkerHandler {
             task: Arc::clone(&task),
@@ -119,14 +124,15 @@ impl Server {
             recent_runs: Arc::default(),
             recent_tensors: Arc::default(),
         };
+        let stop = watch::Sender::new(false);
         let router = transport::tune_server(tonic::transport::Server::builder())
             .add_service(
                 MasterServiceServer::new(MasterHandler { master, recent: Arc::default() })
-                    .max_decoding_message_size(usize::MAX)
+                    .max_decoding_message_size(transport::MAX_MESSAGE)
                     .max_encoding_message_size(usize::MAX),
             )
-            .add_service(WorkerService::new(worker_handler.clone()));
-        let stop = watch::Sender::new(false);
+            .add_service(WorkerService::new(worker_handler.clone()))
+            .add_service(HealthServer::new(HealthHandler { stop: stop.subscribe() }));
         let (grpc, mut connections) = mpsc::channel(ACCEPTED);
         let incoming = futures_util::stream::poll_fn(move |cx| connections.poll_recv(cx));
         let doors = Links { token, handler: worker_handler, stop: stop.subscribe(), drain: DRAIN };
@@ -188,6 +194,15 @@ impl Server {
         self.neighbours.remove(&self.known_as);
         // Neighbours wait for tensors without a connection that would break.
         self.task.steps.abort_all(&unavailable!("{} has stopped", self.task.name));
+    }
+}
+
+/// Closes sessions that are not used, as long as there is a master.
+async fn close_idle_sessions(master: Weak<Master>, timeout: Duration) {
+    loop {
+        tokio::time::sleep((timeout / 4).max(Duration::from_millis(10))).await;
+        let Some(master) = master.upgrade() else { return };
+        master.close_idle_sessions(timeout).await;
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tensorfleet_cluster::{Callable, RunOptions, SessionOptions, StepCall, StepReply};
+use tensorfleet_cluster::{Callable, RunOptions, SessionOptions, StepCall, StepReply, Threads};
 use tensorfleet_graph::wire as graph_wire;
 use tensorfleet_graph::{FunctionLibrary, NodeDef};
 use tensorfleet_planner::Device;
@@ -29,12 +29,36 @@ pub(crate) fn session_options(config: Option<&pb::ConfigProto>) -> Result<Sessio
         isolate_session_state: config.isolate_session_state || (cluster.is_some() && !shares_state),
         timeout: milliseconds(config.operation_timeout_in_ms),
         cluster: cluster.map(tensorfleet_cluster::spec::wire::cluster_spec).transpose()?,
+        threads: threads(config),
+        thread_pools: config
+            .session_inter_op_thread_pool
+            .iter()
+            .map(|pool| tensorfleet_cluster::limit(pool.num_threads))
+            .collect(),
         ..SessionOptions::default()
     };
     options.plan.allow_soft_placement = config.allow_soft_placement;
     options.plan.log_device_placement = config.log_device_placement;
     options.plan.optimize = optimizes(config);
     Ok(options)
+}
+
+/// Reads how many threads a client wants used.
+pub(crate) fn threads(config: &pb::ConfigProto) -> Threads {
+    Threads {
+        inter_op: tensorfleet_cluster::limit(config.inter_op_parallelism_threads),
+        intra_op: tensorfleet_cluster::limit(config.intra_op_parallelism_threads),
+    }
+}
+
+/// Writes how many threads a client wants used.
+pub(crate) fn threads_config(threads: &Threads) -> pb::ConfigProto {
+    let number = |limit: Option<usize>| limit.map_or(0, |n| i32::try_from(n).unwrap_or(i32::MAX));
+    pb::ConfigProto {
+        inter_op_parallelism_threads: number(threads.inter_op),
+        intra_op_parallelism_threads: number(threads.intra_op),
+        ..Default::default()
+    }
 }
 
 /// Whether graphs may be rewritten: not when the client has switched the optimisers off.
@@ -60,6 +84,7 @@ pub(crate) fn run_options(options: Option<&pb::RunOptions>) -> RunOptions {
         trace: options.trace_level > pb::run_options::TraceLevel::NoTrace as i32,
         partition_graphs: options.output_partition_graphs,
         timeout: milliseconds(options.timeout_in_ms),
+        inter_op_thread_pool: options.inter_op_thread_pool,
     }
 }
 
@@ -93,7 +118,7 @@ pub(crate) fn config_proto(options: &SessionOptions) -> pb::ConfigProto {
             ..Default::default()
         }),
         cluster_def: options.cluster.as_ref().map(tensorfleet_cluster::spec::wire::cluster_def),
-        ..Default::default()
+        ..threads_config(&options.threads)
     }
 }
 

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use tensorfleet_cluster::client::{CreateWorkerSession, RunGraph};
-use tensorfleet_cluster::{Task, Worker};
+use tensorfleet_cluster::{Task, Threads, Worker};
 use tensorfleet_framework::{DeviceName, Parcel, StepId};
 use tensorfleet_graph::Graph;
 use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_proto::tensorflow::worker_service_server::WorkerService;
 use tensorfleet_tensor::wire as tensor_wire;
-use tensorfleet_tensor::{Error, Result, unimplemented_error};
+use tensorfleet_tensor::{Error, Result, internal, unimplemented_error};
 use tonic::{Request, Response, Status};
 
 use crate::link::{Offer, Token};
@@ -54,6 +54,7 @@ impl WorkerHandler {
             isolate_session_state: request.isolate_session_state,
             master_task: request.master_task,
             master_incarnation: request.master_incarnation as u64,
+            threads: server.default_session_config.as_ref().map(wire::threads).unwrap_or_default(),
         })
     }
 
@@ -70,6 +71,7 @@ impl WorkerHandler {
             isolate_session_state: false,
             master_task: String::new(),
             master_incarnation: 0,
+            threads: Threads::default(),
         })?;
         Ok(shared)
     }
@@ -107,6 +109,7 @@ impl WorkerHandler {
                 sends: request.send.into_iter().map(wire::named_tensor).collect::<Result<_>>()?,
                 recv_keys: request.recv_key,
                 trace: options.record_timeline || options.record_costs,
+                inter_op: None,
             })
             .await?;
         Ok(pb::RunGraphResponse {
@@ -179,7 +182,10 @@ impl WorkerService for WorkerHandler {
         &self,
         request: Request<pb::RegisterGraphRequest>,
     ) -> Result<Response<pb::RegisterGraphResponse>, Status> {
-        let outcome = self.register(request.into_inner());
+        let (handler, request) = (self.clone(), request.into_inner());
+        // A graph may be large, and others need this thread.
+        let registered = tokio::task::spawn_blocking(move || handler.register(request)).await;
+        let outcome = registered.unwrap_or_else(|error| Err(internal!("cannot register: {error}")));
         reply(outcome.map(|graph_handle| pb::RegisterGraphResponse { graph_handle }))
     }
 

@@ -246,7 +246,10 @@ impl WorkerClient for RemoteWorker {
             return Box::pin(async { Err(internal!("feeds stay on the master's own task")) });
         }
         let task = self.task.clone();
-        let request = run_graph_request(request);
+        let request = match run_graph_request(request) {
+            Ok(request) => request,
+            Err(error) => return Box::pin(async move { Err(error) }),
+        };
         let call = match self.link() {
             Some(link) => self.linked("RunGraph", link.run_graph(&request)),
             None => {
@@ -302,8 +305,11 @@ impl WorkerClient for RemoteWorker {
     }
 }
 
-fn run_graph_request(request: RunGraph) -> pb::RunGraphRequest {
-    pb::RunGraphRequest {
+fn run_graph_request(request: RunGraph) -> Result<pb::RunGraphRequest> {
+    let sends = request.sends.into_iter();
+    let sends = sends.map(|(key, tensor)| wire::named_tensor_proto(key, &tensor));
+    Ok(pb::RunGraphRequest {
+        send: sends.collect::<Result<_>>()?,
         session_handle: request.session,
         create_worker_session_called: true,
         graph_handle: request.graph,
@@ -313,7 +319,7 @@ fn run_graph_request(request: RunGraph) -> pb::RunGraphRequest {
         store_errors_in_response_body: true,
         request_id: random_nonzero() as i64,
         ..Default::default()
-    }
+    })
 }
 
 fn has_control_flow(graph: &pb::GraphDef) -> bool {
@@ -330,6 +336,7 @@ fn create_worker_session(request: CreateWorkerSession) -> pb::CreateWorkerSessio
             job_name: request.task_name.job.unwrap_or_default(),
             task_index: request.task_name.task.unwrap_or_default() as i32,
             protocol: "grpc".to_owned(),
+            default_session_config: Some(wire::threads_config(&request.threads)),
             ..Default::default()
         }),
         isolate_session_state: request.isolate_session_state,

@@ -1,6 +1,7 @@
 //! How servers run.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use tensorfleet_tensor::Result;
 
@@ -14,6 +15,8 @@ pub struct Config {
     pub(crate) network_only: bool,
     pub(crate) grpc_only: bool,
     threads: Option<usize>,
+    /// Zero means for ever.
+    session_timeout: Option<Duration>,
     host: Arc<OnceLock<Arc<Host>>>,
 }
 
@@ -45,6 +48,20 @@ impl Config {
     pub fn grpc_only(mut self) -> Config {
         self.grpc_only = true;
         self.network_only()
+    }
+
+    /// Closes sessions that nobody has used for so long; zero means never. A client that was killed
+    /// leaves its sessions behind, and their graphs would stay in memory. Without this call it is
+    /// a day.
+    #[must_use]
+    pub fn close_sessions_after(mut self, idle: Duration) -> Config {
+        self.session_timeout = Some(idle);
+        self
+    }
+
+    pub(crate) fn session_timeout(&self) -> Option<Duration> {
+        const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+        Some(self.session_timeout.unwrap_or(DAY)).filter(|timeout| !timeout.is_zero())
     }
 
     /// The threads, started by whoever asks first.

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use tensorfleet_cluster::spec::{Address, ClusterSpec, ServerSpec, Task, wire};
 use tensorfleet_rpc::{Listener, ServerConfig};
@@ -17,6 +18,7 @@ pub struct Server {
     host: Arc<Host>,
     network_only: bool,
     grpc_only: bool,
+    session_timeout: Option<Duration>,
     address: SocketAddr,
     state: Mutex<State>,
 }
@@ -75,6 +77,7 @@ impl Server {
             host: config.host()?,
             network_only: config.network_only,
             grpc_only: config.grpc_only,
+            session_timeout: config.session_timeout(),
             address: listener.address(),
             state: Mutex::new(State::Ready(listener)),
         })
@@ -114,6 +117,7 @@ impl Server {
                 Arc::clone(&self.host.neighbours)
             },
             links: !self.grpc_only,
+            session_timeout: self.session_timeout,
         };
         let _runtime = self.host.handle().enter();
         *state = State::Serving(Arc::new(tensorfleet_rpc::Server::start(listener, config)?));

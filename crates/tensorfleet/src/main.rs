@@ -57,7 +57,7 @@ fn log_to_stderr(level: &str) {
 }
 
 fn serve(serve: Serve) -> Result<()> {
-    let mut config = Config::default();
+    let mut config = Config::default().close_sessions_after(serve.session_timeout);
     if serve.grpc_only {
         config = config.grpc_only();
     }

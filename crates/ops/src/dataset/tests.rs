@@ -78,6 +78,7 @@ impl Fixture {
                 functions: Arc::new(Closures(functions.into_iter().collect())),
                 spawner: Arc::clone(&plain.spawner),
                 parallelism: 2,
+                depth: 0,
             }),
         }
     }

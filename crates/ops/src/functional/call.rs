@@ -7,7 +7,7 @@ use tensorfleet_framework::{
     cpu_async,
 };
 use tensorfleet_graph::Func;
-use tensorfleet_tensor::{Result, Tensor, invalid_argument, unimplemented_error};
+use tensorfleet_tensor::{Result, Tensor, invalid_argument};
 
 const CALL: &[KernelDef] = &[cpu_async::<Call>()];
 const ATTRS: &[&str] = &[
@@ -97,8 +97,8 @@ impl AsyncKernel for SymbolicGradient {
     }
 }
 
-/// Runs a function on a device that an input names. All CPU devices of a task are one to a function,
-/// so a call within the task is like any other.
+/// Runs a function on a device that an input names, of this task or of another. All CPU devices of
+/// a task are one to a function, so a call within the task is like any other.
 #[derive(Debug)]
 struct RemoteCall(Func);
 
@@ -115,12 +115,10 @@ impl AsyncKernel for RemoteCall {
             _ => return Err(invalid_argument!("target must be a scalar string")),
         };
         let (here, there) = (DeviceName::parse(&step.device)?, DeviceName::parse(&target)?);
-        if !there.task_name().matches(&here.task_name()) {
-            return Err(unimplemented_error!(
-                "a function cannot be called on {target} from {}",
-                step.device
-            ));
+        if there.task_name().matches(&here.task_name()) {
+            return start(&self.0, &step, args);
         }
-        start(&self.0, &step, args)
+        let call = step.functions.remote(&there, &self.0)?.call(&step, args);
+        Ok(Started::Waiting(Box::pin(async move { Ok(Outcome::from(call.await?)) })))
     }
 }

@@ -155,6 +155,10 @@ pub(super) struct ServeArguments {
     /// variable TENSORFLEET_GRPC_ONLY=1 says the same
     #[arg(long = "grpc_only", help_heading = TASK)]
     pub(super) grpc_only: bool,
+    /// Close sessions that nobody has used for so long, in seconds; 0 means never
+    #[arg(long = "session_timeout", value_name = "SECONDS", default_value_t = 24 * 60 * 60,
+          help_heading = TASK)]
+    pub(super) session_timeout: u64,
 }
 
 const CLUSTER: &str = "Cluster";

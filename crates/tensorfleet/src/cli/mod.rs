@@ -8,6 +8,8 @@ mod arguments;
 pub mod report;
 mod serve;
 
+use std::time::Duration;
+
 use tensorfleet_cluster::spec::{Address, ServerSpec};
 use tensorfleet_strategy::Mode;
 use tensorfleet_tensor::{Error, invalid_argument};
@@ -38,6 +40,8 @@ pub struct Serve {
     pub bind: Address,
     /// Whether other tasks are spoken to over gRPC only.
     pub grpc_only: bool,
+    /// Sessions that nobody has used for so long are closed; zero means never.
+    pub session_timeout: Duration,
 }
 
 /// A cluster in one process.

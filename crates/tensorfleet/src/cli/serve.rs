@@ -1,6 +1,7 @@
 //! From arguments to a task: where the cluster comes from, which task this is, where it listens.
 
 use std::fs;
+use std::time::Duration;
 
 use tensorfleet_cluster::spec::{Address, ClusterSpec, ServerSpec, Task, TfConfig, wire};
 use tensorfleet_tensor::{Context, Result, invalid_argument, not_found};
@@ -19,7 +20,8 @@ pub(super) fn resolve(arguments: &ServeArguments, tf_config: Option<&str>) -> Re
         Some(text) => bind_address(text, address).context(|| "--bind")?,
         None => address,
     };
-    Ok(Serve { spec, bind, grpc_only: arguments.grpc_only })
+    let session_timeout = Duration::from_secs(arguments.session_timeout);
+    Ok(Serve { spec, bind, grpc_only: arguments.grpc_only, session_timeout })
 }
 
 fn server_spec(arguments: &ServeArguments, tf_config: Option<&str>) -> Result<ServerSpec> {

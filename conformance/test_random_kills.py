@@ -1,0 +1,143 @@
+"""Tasks that are killed and come back while training goes on from checkpoints.
+
+`TENSORFLEET_KILLS=200` kills two hundred times instead of a few, in larger clusters too.
+"""
+
+import os
+import random
+import threading
+import time
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+v1 = tf.compat.v1
+KILLS = int(os.environ.get("TENSORFLEET_KILLS", 6))
+STEPS_BETWEEN_KILLS = 8
+RATE = 0.05
+
+MIXES = {
+    "alone": {},
+    "tensorflow_ps": {"ps": "tensorflow"},
+    "tensorflow_workers": {"worker": "tensorflow"},
+}
+FEATURES = np.random.RandomState(3).rand(8, 4).astype("f")
+LABELS = FEATURES @ np.array([[1.0], [-2.0], [3.0], [0.5]], "f")
+
+
+def expected(steps):
+    """The weights after so many steps without any accident."""
+    weights = np.zeros((4, 1), "f")
+    for _ in range(steps):
+        error = FEATURES @ weights - LABELS
+        weights = weights - RATE * 2 / len(FEATURES) * FEATURES.T @ error
+    return weights
+
+
+class Killer:
+    """Kills a task at a random moment and starts it again."""
+
+    def __init__(self, tasks, seed):
+        self.tasks, self.random = tasks, random.Random(seed)
+        self.thread = None
+
+    def strike(self):
+        self.join()
+        job = self.random.choice(["ps", "worker"])
+        index = self.random.randrange(self.tasks.spec.num_tasks(job))
+        delay = self.random.random() * 0.03
+        self.thread = threading.Thread(target=self._restart, args=(job, index, delay))
+        self.thread.start()
+
+    def join(self):
+        if self.thread:
+            self.thread.join(60)
+
+    def _restart(self, job, index, delay):
+        time.sleep(delay)
+        self.tasks.restart(job, index)
+
+
+@pytest.mark.parametrize("mix", MIXES)
+def test_training_survives_random_kills(cluster, tmp_path, mix):
+    tasks = cluster(num_workers=3, num_ps=2, engines=MIXES[mix])
+    setter = v1.train.replica_device_setter(cluster=tasks.spec, worker_device="/job:worker/task:1")
+    with v1.device(setter):
+        weights = v1.get_variable("weights", initializer=np.zeros((4, 1), "f"))
+        loss = tf.reduce_mean(tf.square(tf.matmul(FEATURES, weights) - LABELS))
+        step = v1.train.get_or_create_global_step()
+        train = v1.train.GradientDescentOptimizer(RATE).minimize(loss, global_step=step)
+    killer = Killer(tasks, seed=mix)
+    last = KILLS * STEPS_BETWEEN_KILLS
+    strikes = 0
+    config = v1.ConfigProto(operation_timeout_in_ms=30_000)
+    with v1.train.MonitoredTrainingSession(
+        master=tasks.target(),
+        checkpoint_dir=str(tmp_path),
+        save_checkpoint_steps=2,
+        save_checkpoint_secs=None,
+        save_summaries_steps=None,
+        save_summaries_secs=None,
+        log_step_count_steps=None,
+        config=config,
+    ) as session:
+        done = 0
+        while done < last:
+            if done >= strikes * STEPS_BETWEEN_KILLS:
+                strikes += 1
+                killer.strike()
+            session.run(train)
+            done = session.run(step)
+        killer.join()
+        value, reached = session.run([weights, step])
+    assert reached == last and strikes == KILLS
+    np.testing.assert_allclose(value, expected(last), rtol=1e-4)
+
+
+@pytest.mark.parametrize("mix", ["alone", "tensorflow_workers"])
+def test_a_step_that_loses_a_task_fails_soon_and_says_which(cluster, mix):
+    engines = {"ps": "tensorfleet", "worker": "tensorfleet"}
+    tasks = cluster(num_workers=2, num_ps=2, engines={**engines, **MIXES[mix]})
+    with tf.device("/job:ps/task:1"):
+        waits = v1.FIFOQueue(1, [tf.float32], shared_name="q").dequeue()
+    with tf.device("/job:worker/task:1"):
+        result = waits + 1.0
+    with v1.Session(tasks.target()) as session:
+        # The plan is made, so that the step below is one that runs.
+        with pytest.raises(tf.errors.DeadlineExceededError):
+            session.run(result, options=v1.RunOptions(timeout_in_ms=1000))
+        killed = []
+
+        def kill():
+            time.sleep(0.3)
+            tasks.task("ps", 1).kill()
+            killed.append(time.monotonic())
+
+        thread = threading.Thread(target=kill)
+        thread.start()
+        with pytest.raises(tf.errors.UnavailableError, match="/job:ps/(replica:0/)?task:1"):
+            session.run(result)
+        failed = time.monotonic()
+        thread.join()
+        assert failed - killed[0] < 5
+
+
+def test_tasks_that_disagree_about_the_cluster(cluster, engine):
+    if engine != "tensorfleet":
+        pytest.skip("TensorFlow does not notice")
+    ours, others = cluster(num_workers=1, num_ps=1), cluster(num_workers=1, num_ps=1)
+    addresses = ours.spec.as_dict()
+    # A worker of another cluster where a ps should be, and a cluster where a task has another name.
+    spec = tf.train.ClusterSpec(
+        {"ps": [others.spec.task_address("worker", 0)], "worker": addresses["worker"]}
+    )
+    ours.task("worker").kill()
+    ours.spec = spec
+    ours.start("worker").target
+    with pytest.raises(tf.errors.InvalidArgumentError, match="disagree about the cluster") as raised:
+        v1.Session(ours.target(), config=v1.ConfigProto(operation_timeout_in_ms=20_000)).run(
+            tf.constant(1)
+        )
+    for name in ["/job:ps/replica:0/task:0", "/job:worker/replica:0/task:0"]:
+        assert name in raised.value.message

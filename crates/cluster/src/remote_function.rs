@@ -1,0 +1,138 @@
+//! Functions that run on a device of another task.
+//!
+//! The body is registered with the worker there as a graph of the session, with both ends of edges
+//! in place of arguments and results, and each call is a small step of its own: what TensorFlow's
+//! workers understand, ours understand too.
+
+use std::sync::Arc;
+
+use tensorfleet_framework::{BoxFuture, DeviceName, Function, Spawn, StepContext, StepId};
+use tensorfleet_graph::{Func, FunctionLibrary, Graph, NodeId};
+use tensorfleet_planner::{Device, Options, plan_function};
+use tensorfleet_tensor::{Result, Tensor, internal, invalid_argument};
+use tokio::sync::OnceCell;
+
+use crate::client::{RunGraph, WorkerClient};
+use crate::evaluate::Folding;
+use crate::partial_run::{feed_key, fetch_key, key_prefix_of, through_rendezvous};
+use crate::random::random_step_id;
+use crate::task::Task;
+use crate::worker_session::WorkerSession;
+
+/// A function with the worker that runs it.
+#[derive(Debug)]
+pub(crate) struct RemoteFunction {
+    shared: Arc<Shared>,
+    outputs: usize,
+}
+
+#[derive(Debug)]
+struct Shared {
+    body: Graph,
+    target: DeviceName,
+    client: Arc<dyn WorkerClient>,
+    session: String,
+    task: Arc<Task>,
+    registered: OnceCell<Registered>,
+}
+
+/// What the worker knows the function by.
+#[derive(Debug)]
+struct Registered {
+    graph: String,
+    key_prefix: String,
+}
+
+impl RemoteFunction {
+    pub(crate) fn new(
+        function: &Func,
+        target: &DeviceName,
+        library: &Arc<FunctionLibrary>,
+        task: &Arc<Task>,
+        session: &WorkerSession,
+    ) -> Result<RemoteFunction> {
+        let (registry, options) = (&task.registry, Options::default());
+        let body = plan_function(function, library, registry, &Folding::new(registry), &options)?;
+        let outputs = body.nodes().iter().filter(|node| &*node.op == "_Retval").count();
+        let shared = Shared {
+            body,
+            target: target.clone(),
+            client: session.peers.worker(&target.task_name())?,
+            session: session.handle.clone(),
+            task: Arc::clone(task),
+            registered: OnceCell::new(),
+        };
+        Ok(RemoteFunction { shared: Arc::new(shared), outputs })
+    }
+}
+
+impl Shared {
+    /// Makes the function known to its worker.
+    async fn register(&self) -> Result<Registered> {
+        let devices = self.client.get_status().await?;
+        let device = devices.into_iter().find(|device| self.target.matches(&device.name));
+        let device: Device = device
+            .ok_or_else(|| invalid_argument!("{} is not a device of its task", self.target))?;
+        let mut graph = self.body.clone();
+        let name: Arc<str> = device.name.to_string().into();
+        for index in 0..graph.len() {
+            graph.node_mut(NodeId(index as u32)).device = Arc::clone(&name);
+        }
+        let graph = Arc::new(through_rendezvous(&graph, &device, &self.task.registry)?);
+        let graph = self.client.register_graph(self.session.clone(), graph).await?;
+        Ok(Registered { graph, key_prefix: key_prefix_of(&device) })
+    }
+
+    async fn run(&self, args: Vec<Tensor>, outputs: usize) -> Result<Vec<Tensor>> {
+        let registered = self.registered.get_or_try_init(|| self.register()).await?;
+        let (client, task) = (Arc::clone(&self.client), Arc::clone(&self.task));
+        let step = Ending { client, task, step: random_step_id() };
+        let prefix = &registered.key_prefix;
+        let sends = args.into_iter().enumerate().map(|(i, arg)| (feed_key(prefix, i), arg));
+        let recv_keys: Vec<String> = (0..outputs).map(|index| fetch_key(prefix, index)).collect();
+        let run = RunGraph {
+            session: self.session.clone(),
+            graph: registered.graph.clone(),
+            step: step.step.0,
+            sends: sends.collect(),
+            recv_keys: recv_keys.clone(),
+            ..RunGraph::default()
+        };
+        let mut received = self.client.run_graph(run).await?.recvs;
+        let take = |key: &String| {
+            let at = received.iter().position(|(name, _)| name == key);
+            at.map(|at| received.swap_remove(at).1)
+                .ok_or_else(|| internal!("{} did not return {key}", self.target))
+        };
+        recv_keys.iter().map(take).collect()
+    }
+}
+
+impl Function for RemoteFunction {
+    fn num_outputs(&self) -> usize {
+        self.outputs
+    }
+
+    fn call(&self, _: &Arc<StepContext>, args: Vec<Tensor>) -> BoxFuture<Result<Vec<Tensor>>> {
+        let (shared, outputs) = (Arc::clone(&self.shared), self.outputs);
+        Box::pin(async move { shared.run(args, outputs).await })
+    }
+}
+
+/// Ends the step of a call on its worker, however the call ended.
+struct Ending {
+    client: Arc<dyn WorkerClient>,
+    task: Arc<Task>,
+    step: StepId,
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let cleanup = self.client.cleanup_graph(self.step);
+        // A worker that cannot be reached has nothing left to clean up.
+        let cleanup = async move {
+            let _ = cleanup.await;
+        };
+        Spawn::spawn(&*self.task.pool, Box::pin(cleanup));
+    }
+}
