@@ -186,7 +186,7 @@ impl Elements for Batches {
 }
 
 /// Stacks elements, of which there is at least one, along a new first dimension.
-pub(super) fn stack(elements: Vec<Element>) -> Result<Element> {
+pub(crate) fn stack(elements: Vec<Element>) -> Result<Element> {
     let components = elements[0].len();
     if elements.iter().any(|element| element.len() != components) {
         return Err(invalid_argument!("all elements of a batch must have as many components"));

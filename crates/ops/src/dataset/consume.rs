@@ -1,17 +1,17 @@
 //! Ops that take a dataset and give tensors: its cardinality, its only element, a reduction.
 
-use std::io::{self, Write};
-
-use tensorfleet_checkpoint::WriteFile;
 use tensorfleet_framework::{
     AsyncContext, AsyncKernel, Attrs, Kernel, KernelContext, Op, Outcome, Started, cpu, cpu_async,
 };
 use tensorfleet_graph::Func;
-use tensorfleet_tensor::{Error, Result, Tensor, internal, invalid_argument, unknown_error};
+use tensorfleet_tensor::{
+    Result, Tensor, failed_precondition, internal, invalid_argument, out_of_range,
+    unimplemented_error,
+};
 
-use super::dataset::{DatasetRef, Element, from_tensor};
+use super::dataset::{Cardinality, DatasetRef, Element, from_tensor};
 use super::scope::{Captured, Scope};
-use crate::record::{Compression, RecordWriter, files};
+use crate::record::{Compression, RecordFile};
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -54,6 +54,14 @@ pub(super) const OPS: &[Op] = &[
         inputs: &["input_dataset: variant", "filename: string", "compression_type: string"],
         stateful: true,
         kernels: &[cpu_async::<ToRecords>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "GetElementAtIndex",
+        inputs: &["dataset: variant", "index: int64"],
+        outputs: &["components: output_types"],
+        attrs: &["output_types: list(type) >= 1", "output_shapes: list(shape) >= 1"],
+        kernels: &[cpu_async::<ElementAt>()],
         ..Op::DEFAULT
     },
     Op {
@@ -144,6 +152,46 @@ impl AsyncKernel for SingleElement {
     }
 }
 
+/// One element by its number. What iterators pass over fast they also find fast.
+#[derive(Debug)]
+struct ElementAt;
+
+impl AsyncKernel for ElementAt {
+    fn new(_: &Attrs<'_>) -> Result<ElementAt> {
+        Ok(ElementAt)
+    }
+
+    fn start(&self, ctx: AsyncContext) -> Result<Started> {
+        let dataset = from_tensor(ctx.input(0)?)?;
+        let index = ctx.input(1)?.scalar_value::<i64>()?;
+        let count = match dataset.cardinality() {
+            Cardinality::Known(count) => count,
+            Cardinality::Infinite => {
+                return Err(failed_precondition!(
+                    "Dataset of type {}DatasetOp::Dataset has infinite cardinality, which does not \
+                     support random access.",
+                    dataset.kind()
+                ));
+            }
+            Cardinality::Unknown => {
+                return Err(unimplemented_error!(
+                    "Random access is not implemented for dataset {}DatasetOp::Dataset",
+                    dataset.kind()
+                ));
+            }
+        };
+        let missing = move || out_of_range!("Index out of range [0, {count}):{index}");
+        let before = u64::try_from(index).ok().filter(|&index| index < count);
+        let before = before.ok_or_else(missing)?;
+        let scope = Scope::within(&ctx.step);
+        Ok(wait(&scope.clone(), async move {
+            let mut elements = scope.iterate(&*dataset)?;
+            elements.skip(before).await?;
+            elements.next().await?.ok_or_else(missing)
+        }))
+    }
+}
+
 #[derive(Debug)]
 struct Reduce {
     function: Func,
@@ -219,39 +267,15 @@ impl AsyncKernel for ToRecords {
             Compression::parse(&text(2, "compression_type")?).unwrap_or(Compression::None);
         let scope = Scope::within(&ctx.step);
         Ok(wait(&scope.clone(), async move {
-            let file = Sink(files().create(&filename)?);
-            let mut writer = RecordWriter::new(compression.encoder(file));
+            let mut file = RecordFile::create(&filename, compression)?;
             let mut elements = scope.iterate(&*dataset)?;
             while let Some(element) = elements.next().await? {
                 for record in element.first().map_or(Ok(&[][..]), |record| record.strings())? {
-                    writer.write(record).map_err(known)?;
+                    file.write(record)?;
                 }
             }
-            let Sink(file) = writer.into_inner().finish().map_err(known)?;
             file.finish()?;
             Ok(Vec::new())
         }))
-    }
-}
-
-/// A file as the standard library writes.
-struct Sink(Box<dyn WriteFile>);
-
-impl Write for Sink {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.append(bytes).map_err(io::Error::other)?;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// The error behind an error of the standard library.
-fn known(error: io::Error) -> Error {
-    match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
-        Some(known) => known.clone(),
-        None => unknown_error!("{error}"),
     }
 }

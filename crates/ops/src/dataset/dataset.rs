@@ -129,6 +129,16 @@ impl Signature {
     }
 }
 
+impl Signature {
+    /// Checks that an element that came from elsewhere is as promised.
+    pub(crate) fn check_element(&self, element: &[Tensor]) -> Result<()> {
+        self.check(&Signature {
+            types: element.iter().map(Tensor::dtype).collect(),
+            shapes: element.iter().map(|tensor| tensor.shape().into()).collect(),
+        })
+    }
+}
+
 /// Whether some shape fits both.
 pub(crate) fn compatible(a: &PartialShape, b: &PartialShape) -> bool {
     match (&a.dims, &b.dims) {

@@ -7,10 +7,12 @@
 mod batch;
 mod cache;
 mod combine;
+mod compress;
 mod consume;
 mod csv;
 #[allow(clippy::module_inception, reason = "a dataset is the idea of the family")]
 mod dataset;
+mod dense_to_sparse;
 mod directed_interleave;
 mod dummy;
 mod files;
@@ -23,6 +25,7 @@ mod iterator;
 mod list;
 mod map;
 mod map_and_batch;
+mod map_defun;
 mod matching_files;
 mod memory;
 mod multi_device;
@@ -36,11 +39,14 @@ mod random;
 mod range;
 mod rebatch;
 mod repeat;
+mod sampling;
 mod scan;
 mod scope;
 mod seed;
 mod shard;
 mod shuffle;
+mod sliding_window;
+mod snapshot;
 mod sparse_slice;
 mod take_skip;
 mod task;
@@ -55,12 +61,18 @@ mod wire;
 
 use tensorfleet_framework::Op;
 
+pub(crate) use batch::stack;
+pub(crate) use dataset::{compatible, from_tensor};
+pub(crate) use scope::Scope;
+
 pub(super) const OPS: &[&[Op]] = &[
     batch::OPS,
     cache::OPS,
     combine::OPS,
+    compress::OPS,
     consume::OPS,
     csv::OPS,
+    dense_to_sparse::OPS,
     directed_interleave::OPS,
     dummy::OPS,
     files::OPS,
@@ -77,6 +89,7 @@ pub(super) const OPS: &[&[Op]] = &[
     list::OPS,
     map::OPS,
     map_and_batch::OPS,
+    map_defun::OPS,
     matching_files::OPS,
     multi_device::OPS,
     optional::OPS,
@@ -88,10 +101,15 @@ pub(super) const OPS: &[&[Op]] = &[
     range::OPS,
     rebatch::OPS,
     repeat::OPS,
+    sampling::OPS,
     scan::OPS,
     seed::OPS,
     shard::OPS,
     shuffle::OPS,
+    sliding_window::OPS,
+    snapshot::LOAD_OPS,
+    snapshot::REUSE_OPS,
+    snapshot::SAVE_OPS,
     sparse_slice::OPS,
     take_skip::OPS,
     tensor::OPS,

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use prost::Message;
 use tensorfleet_proto::tensorflow as pb;
-use tensorfleet_tensor::{ResourceHandle, wire};
+use tensorfleet_tensor::{ResourceHandle, Result, Tensor, data_loss, wire};
 
 /// A handle as bytes.
 pub(super) fn encode_handle(handle: &ResourceHandle) -> Bytes {
@@ -13,6 +13,18 @@ pub(super) fn encode_handle(handle: &ResourceHandle) -> Bytes {
 /// The handle in bytes.
 pub(super) fn decode_handle(bytes: &[u8]) -> Option<ResourceHandle> {
     wire::resource_handle(&pb::ResourceHandleProto::decode(bytes).ok()?).ok()
+}
+
+/// A tensor as bytes.
+pub(super) fn encode_tensor(tensor: &Tensor) -> Result<Vec<u8>> {
+    Ok(wire::tensor_proto(tensor)?.encode_to_vec())
+}
+
+/// The tensor in bytes.
+pub(super) fn decode_tensor(bytes: Bytes) -> Result<Tensor> {
+    let message = pb::TensorProto::decode(bytes)
+        .map_err(|_| data_loss!("Unable to parse tensor from stored proto."))?;
+    wire::tensor(&message)
 }
 
 /// Whether options let the runtime work ahead of an iterator that does not ask for it.

@@ -53,7 +53,7 @@ pub(super) const OPS: &[Op] = &[
     },
 ];
 
-fn check_initializable(table: &Table) -> Result<()> {
+pub(super) fn check_initializable(table: &Table) -> Result<()> {
     if table.signature.kind != Kind::Immutable {
         return Err(invalid_argument!("Table {} is not initializable", table.name));
     }

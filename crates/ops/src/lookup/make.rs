@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, anonymous_handle, cpu};
-use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
+use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument, resource_exhausted};
 
+use super::buckets::Buckets;
 use super::table::{Cells, Kind, Signature, Table};
 use crate::data_flow::named::Named;
 
@@ -154,6 +155,9 @@ pub(super) const OPS: &[Op] = &[
     },
 ];
 
+/// A table that is exported has all of its buckets in memory.
+const MOST_BUCKETS: i64 = 1 << 28;
+
 /// What the attributes say of a table.
 #[derive(Debug)]
 struct Description {
@@ -161,8 +165,8 @@ struct Description {
     key_dtype: DType,
     value_dtype: DType,
     value_shape: Shape,
-    /// Checked for tables that have buckets, though ours has none.
     buckets: Option<i64>,
+    max_load: f32,
 }
 
 impl Description {
@@ -180,6 +184,10 @@ impl Description {
             Some(_) => Some(attrs.int("initial_num_buckets")?),
             None => None,
         };
+        let max_load = match attrs.get("max_load_factor") {
+            Some(_) => attrs.float("max_load_factor")?,
+            None => 1.0,
+        };
         let immutable = matches!(attrs.op(), "HashTable" | "HashTableV2" | "AnonymousHashTable");
         Ok(Description {
             immutable,
@@ -187,6 +195,7 @@ impl Description {
             value_dtype: attrs.dtype("value_dtype")?,
             value_shape,
             buckets,
+            max_load,
         })
     }
 
@@ -213,7 +222,16 @@ impl Description {
                         "Number of buckets must be at least 4 and a power of 2, got: {buckets}"
                     ));
                 }
-                Kind::Dense { empty, deleted }
+                if buckets > MOST_BUCKETS {
+                    return Err(resource_exhausted!(
+                        "a table of {buckets} buckets does not fit into memory"
+                    ));
+                }
+                Kind::Dense {
+                    empty,
+                    deleted,
+                    buckets: Buckets { initial: buckets as usize, max_load: self.max_load },
+                }
             }
             None if self.immutable => Kind::Immutable,
             None => Kind::Mutable,

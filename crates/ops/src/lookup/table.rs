@@ -9,8 +9,10 @@ use tensorfleet_tensor::{
     DType, Result, Shape, Tensor, failed_precondition, invalid_argument, unimplemented_error,
 };
 
+use super::buckets::Buckets;
+
 /// How a table may change.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Kind {
     /// Filled once.
     Immutable,
@@ -19,11 +21,12 @@ pub(super) enum Kind {
     Dense {
         empty: Cell,
         deleted: Cell,
+        buckets: Buckets,
     },
 }
 
 /// What a table was made for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Signature {
     pub(super) kind: Kind,
     pub(super) key_dtype: DType,
@@ -52,20 +55,20 @@ struct State {
 /// A key or a value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Cell {
-    /// Up to 16 bytes of a plain type; how many, the type says.
-    Small([u8; 16]),
+    /// Up to 16 bytes of a plain type, and how many.
+    Small([u8; 16], u8),
     Large(Box<[u8]>),
     String(Bytes),
     Strings(Box<[Bytes]>),
 }
 
 impl Cell {
-    fn plain(bytes: &[u8]) -> Cell {
+    pub(super) fn plain(bytes: &[u8]) -> Cell {
         match bytes.len() {
             ..=16 => {
                 let mut small = [0; 16];
                 small[..bytes.len()].copy_from_slice(bytes);
-                Cell::Small(small)
+                Cell::Small(small, bytes.len() as u8)
             }
             _ => Cell::Large(bytes.into()),
         }
@@ -117,7 +120,7 @@ pub(super) fn assemble<'a>(
             match cell {
                 Cell::String(one) => strings.push(one.clone()),
                 Cell::Strings(many) => strings.extend_from_slice(many),
-                Cell::Small(_) | Cell::Large(_) => {}
+                Cell::Small(..) | Cell::Large(_) => {}
             }
         }
         return Tensor::from_strings(shape, strings);
@@ -131,7 +134,7 @@ pub(super) fn assemble<'a>(
         }
         for (to, cell) in out.chunks_exact_mut(width).zip(cells) {
             match cell {
-                Cell::Small(bytes) => to.copy_from_slice(&bytes[..width]),
+                Cell::Small(bytes, _) => to.copy_from_slice(&bytes[..width]),
                 Cell::Large(bytes) => to.copy_from_slice(bytes),
                 Cell::String(_) | Cell::Strings(_) => {}
             }
@@ -171,7 +174,7 @@ impl Table {
     }
 
     fn check_key(&self, key: &Cell) -> Result<()> {
-        let Kind::Dense { empty, deleted } = &self.signature.kind else { return Ok(()) };
+        let Kind::Dense { empty, deleted, .. } = &self.signature.kind else { return Ok(()) };
         for (reserved, name) in [(empty, "empty_key"), (deleted, "deleted_key")] {
             if key == reserved {
                 return Err(invalid_argument!("Using the {name} as a table key is not allowed"));
@@ -276,13 +279,12 @@ impl Table {
     pub(super) fn export(&self) -> Result<(Tensor, Tensor)> {
         let state = self.read();
         self.check_initialized(&state)?;
-        let count = state.entries.len();
+        if let Kind::Dense { empty, buckets, .. } = &self.signature.kind {
+            return self.export_places(&state, empty, *buckets);
+        }
         let signature = &self.signature;
-        let shape = |element: &Shape| match &signature.kind {
-            // As rows of buckets.
-            Kind::Dense { .. } => Shape::new(&[count, element.num_elements()]),
-            _ => Shape::new(&[&[count], element.dims()].concat()),
-        };
+        let shape =
+            |element: &Shape| Shape::new(&[&[state.entries.len()], element.dims()].concat());
         let keys =
             assemble(signature.key_dtype, shape(&signature.key_shape)?, state.entries.keys())?;
         let values = assemble(
@@ -292,13 +294,35 @@ impl Table {
         )?;
         Ok((keys, values))
     }
+
+    /// The places of a dense table, also those without an entry.
+    fn export_places(
+        &self,
+        state: &State,
+        empty: &Cell,
+        buckets: Buckets,
+    ) -> Result<(Tensor, Tensor)> {
+        let signature = &self.signature;
+        let entries: Vec<(&Cell, &Cell)> = state.entries.iter().collect();
+        let keys = entries.iter().map(|(key, _)| *key);
+        let places = buckets.arrange(signature.key_dtype, keys);
+        let width = |element: &Shape| Shape::new(&[places.len(), element.num_elements()]);
+        let zeros = Tensor::zeros(signature.value_dtype, signature.value_shape.clone())?;
+        let zero = Cells::new(&zeros, &signature.value_shape)?.get(0)?;
+        let (keys, values): (Vec<&Cell>, Vec<&Cell>) =
+            places.iter().map(|place| place.map_or((empty, &zero), |entry| entries[entry])).unzip();
+        Ok((
+            assemble(signature.key_dtype, width(&signature.key_shape)?, keys.into_iter())?,
+            assemble(signature.value_dtype, width(&signature.value_shape)?, values.into_iter())?,
+        ))
+    }
 }
 
 /// A cell of one element for an error message.
 fn show(dtype: DType, cell: &Cell) -> String {
     match cell {
         Cell::String(text) => String::from_utf8_lossy(text).into_owned(),
-        Cell::Small(bytes) => {
+        Cell::Small(bytes, _) => {
             let bytes = &bytes[..dtype.size()];
             let Ok(tensor) = Tensor::from_bytes(dtype, Shape::SCALAR, bytes) else {
                 return String::new();

@@ -1,4 +1,4 @@
-//! How a file is compressed: not at all, `GZIP` or `ZLIB`.
+//! How a file is compressed: not at all, `GZIP`, `ZLIB` or, files of records only, `SNAPPY`.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -6,12 +6,15 @@ use flate2::Compression as Level;
 use flate2::bufread::{MultiGzDecoder, ZlibDecoder};
 use flate2::write::{GzEncoder, ZlibEncoder};
 
+use super::snappy;
+
 /// A form of compression, by TensorFlow's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
     None,
     Gzip,
     Zlib,
+    Snappy,
 }
 
 impl Compression {
@@ -25,12 +28,21 @@ impl Compression {
         }
     }
 
+    /// Reads the name of a compression of files of records.
+    pub(crate) fn parse_of_records(name: &[u8]) -> Option<Compression> {
+        match name {
+            b"SNAPPY" => Some(Compression::Snappy),
+            name => Compression::parse(name),
+        }
+    }
+
     /// Decompresses what `source` holds. Files in gzip's format may have several members.
     pub(super) fn decoder<R: BufRead + Send + 'static>(self, source: R) -> Box<dyn Read + Send> {
         match self {
             Compression::None => Box::new(source),
             Compression::Gzip => Box::new(MultiGzDecoder::new(source)),
             Compression::Zlib => Box::new(ZlibDecoder::new(source)),
+            Compression::Snappy => Box::new(snappy::Decoder::new(source)),
         }
     }
 
@@ -40,6 +52,7 @@ impl Compression {
             Compression::None => Encoder::None(sink),
             Compression::Gzip => Encoder::Gzip(GzEncoder::new(sink, Level::default())),
             Compression::Zlib => Encoder::Zlib(ZlibEncoder::new(sink, Level::default())),
+            Compression::Snappy => Encoder::Snappy(snappy::Encoder::new(sink)),
         }
     }
 }
@@ -50,6 +63,7 @@ pub enum Encoder<W: Write> {
     None(W),
     Gzip(GzEncoder<W>),
     Zlib(ZlibEncoder<W>),
+    Snappy(snappy::Encoder<W>),
 }
 
 impl<W: Write> Encoder<W> {
@@ -59,6 +73,7 @@ impl<W: Write> Encoder<W> {
             Encoder::None(sink) => Ok(sink),
             Encoder::Gzip(encoder) => encoder.finish(),
             Encoder::Zlib(encoder) => encoder.finish(),
+            Encoder::Snappy(encoder) => encoder.finish(),
         }
     }
 }
@@ -69,6 +84,7 @@ impl<W: Write> Write for Encoder<W> {
             Encoder::None(sink) => sink.write(bytes),
             Encoder::Gzip(encoder) => encoder.write(bytes),
             Encoder::Zlib(encoder) => encoder.write(bytes),
+            Encoder::Snappy(encoder) => encoder.write(bytes),
         }
     }
 
@@ -77,6 +93,7 @@ impl<W: Write> Write for Encoder<W> {
             Encoder::None(sink) => sink.flush(),
             Encoder::Gzip(encoder) => encoder.flush(),
             Encoder::Zlib(encoder) => encoder.flush(),
+            Encoder::Snappy(encoder) => encoder.flush(),
         }
     }
 }

@@ -4,6 +4,8 @@
 //! TensorFlow's record format, in which `TFRecord` files and event files are written.
 
 mod compression;
+mod sink;
+pub(crate) mod snappy;
 mod stream;
 mod tfrecord;
 
@@ -11,7 +13,8 @@ use std::sync::Arc;
 
 use tensorfleet_checkpoint::{FileSystem, SchemeFileSystem};
 
-pub use compression::Compression;
+pub use compression::{Compression, Encoder};
+pub(crate) use sink::RecordFile;
 pub use stream::Stream;
 pub use tfrecord::{RecordReader, RecordWriter};
 

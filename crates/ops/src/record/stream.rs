@@ -66,7 +66,7 @@ impl Stream {
     pub fn end_text(&self) -> &'static str {
         match self.compression {
             Compression::None => "Read less bytes than requested",
-            Compression::Gzip | Compression::Zlib => "EOF reached",
+            Compression::Gzip | Compression::Zlib | Compression::Snappy => "EOF reached",
         }
     }
 

@@ -14,7 +14,7 @@ mod rearrange;
 mod reduce;
 mod segment;
 mod segment_gradient;
-mod serialize;
+pub(crate) mod serialize;
 mod set;
 mod slice;
 mod sparse_segment;

@@ -71,14 +71,7 @@ impl Kernel for Serialize {
         };
         let tensors = rows.into_iter().flat_map(|row| [row.indices, row.values, row.shape]);
         let output = if self.as_variants {
-            let variants = tensors.map(|tensor| {
-                Arc::new(EncodedVariant {
-                    type_name: TENSOR_VARIANT.to_owned(),
-                    metadata: Vec::new(),
-                    tensors: vec![tensor],
-                }) as Variant
-            });
-            Tensor::from_variants(shape, variants.collect())?
+            as_variants(shape, tensors)?
         } else {
             let strings = tensors.map(|tensor| wire::encode_content(&tensor));
             Tensor::from_strings(shape, strings.collect::<Result<_>>()?)?
@@ -86,6 +79,18 @@ impl Kernel for Serialize {
         ctx.set_output(0, output);
         Ok(())
     }
+}
+
+/// Tensors, each in a variant: how a sparse tensor is one tensor.
+pub(crate) fn as_variants(shape: Shape, tensors: impl Iterator<Item = Tensor>) -> Result<Tensor> {
+    let variants = tensors.map(|tensor| {
+        Arc::new(EncodedVariant {
+            type_name: TENSOR_VARIANT.to_owned(),
+            metadata: Vec::new(),
+            tensors: vec![tensor],
+        }) as Variant
+    });
+    Tensor::from_variants(shape, variants.collect())
 }
 
 #[derive(Debug)]

@@ -1,0 +1,105 @@
+"""Datasets in files: what one side saves, the other loads."""
+
+import glob
+
+import numpy as np
+import pytest
+import tensorflow as tf
+import tensorflow.compat.v1 as v1
+
+Dataset = tf.data.Dataset
+
+
+def elements(target, build):
+    """All elements of a dataset that is made once and iterated twice."""
+    with v1.Graph().as_default():
+        iterator = v1.data.make_initializable_iterator(build())
+        next_element = iterator.get_next()
+        both = []
+        with v1.Session(target) as session:
+            for _ in range(2):
+                session.run(iterator.initializer)
+                found = []
+                with pytest.raises(tf.errors.OutOfRangeError):
+                    while True:
+                        found.append(session.run(next_element))
+                both.append(found)
+    return both
+
+
+def pairs(count):
+    return Dataset.range(count).map(lambda x: (x, tf.repeat(tf.as_string(x), x)))
+
+
+def plain(found):
+    return [(int(number), list(names)) for number, names in found]
+
+
+@pytest.mark.parametrize("compression", [None, "GZIP", "SNAPPY"])
+@pytest.mark.parametrize("writer", ["server", "client"])
+def test_saved_datasets_are_exchanged(target, tmp_path, compression, writer):
+    path = str(tmp_path / "saved")
+    saves, loads = (target, "") if writer == "server" else ("", target)
+    with v1.Graph().as_default(), v1.Session(saves) as session:
+        session.run(pairs(5).save(path, compression=compression))
+    first, again = elements(loads, lambda: Dataset.load(path, compression=compression))
+    expected = [(i, [str(i).encode()] * i) for i in range(5)]
+    assert plain(first) == plain(again) == expected
+
+
+def test_elements_go_to_the_shards_that_a_function_names(target, tmp_path):
+    path = str(tmp_path / "saved")
+    offset = 1
+    with v1.Graph().as_default(), v1.Session(target) as session:
+        saving = Dataset.range(9).save(path, shard_func=lambda x: (x + offset) % 3)
+        session.run(saving)
+    assert len(glob.glob(f"{path}/*/*.shard")) == 3
+
+    def one_after_the_other():
+        return Dataset.load(path, reader_func=lambda shards: shards.flat_map(lambda shard: shard))
+
+    actual, _ = elements(target, one_after_the_other)
+    assert list(actual) == [2, 5, 8, 0, 3, 6, 1, 4, 7]
+
+
+def test_what_is_not_there_or_not_as_promised(target, tmp_path):
+    path = str(tmp_path / "saved")
+    with v1.Graph().as_default(), v1.Session(target) as session:
+        session.run(Dataset.range(2).save(path))
+
+    def load(spec, path=path):
+        return lambda: Dataset.load(path, element_spec=spec)
+
+    cases = [
+        (load(tf.TensorSpec([], tf.int64), "/nowhere/at/all"), tf.errors.NotFoundError, "Could not find metadata file"),
+        (load(tf.TensorSpec([], tf.float32)), tf.errors.InvalidArgumentError, "Data type mismatch at component 0"),
+        (load(tf.TensorSpec([2], tf.int64)), tf.errors.InvalidArgumentError, "Incompatible shapes at component 0"),
+    ]
+    for build, error, words in cases:
+        for where in ("", target):
+            with pytest.raises(error, match=words):
+                elements(where, build)
+
+
+@pytest.mark.parametrize("compression", [None, "AUTO", "GZIP"])
+def test_a_snapshot_is_made_once(target, tmp_path, compression):
+    def noise():
+        drawn = Dataset.range(20).map(lambda x: tf.random.uniform([2]))
+        return drawn.snapshot(str(tmp_path), compression=compression)
+
+    first, again = elements(target, noise)
+    order = lambda found: sorted(map(tuple, np.asarray(found).tolist()))
+    assert order(first) == order(again) and len(first) == 20
+
+
+def test_a_run_that_was_interrupted_is_as_if_it_had_not_been(target, tmp_path):
+    def build():
+        return Dataset.range(20).snapshot(str(tmp_path), compression=None)
+
+    with v1.Graph().as_default():
+        iterator = v1.data.make_initializable_iterator(build())
+        with v1.Session(target) as session:
+            session.run(iterator.initializer)
+            assert session.run(iterator.get_next()) == 0
+    first, again = elements(target, build)
+    assert sorted(first) == sorted(again) == list(range(20))

@@ -1,0 +1,131 @@
+//! `SnapshotDatasetV2`: elements that are made once, and read from files ever after.
+
+use std::hash::Hasher;
+use std::sync::Arc;
+
+use rustc_hash::FxHasher;
+use tensorfleet_framework::{Attrs, Op};
+use tensorfleet_graph::Func;
+use tensorfleet_tensor::Result;
+
+use super::super::dataset::{
+    Cardinality, Dataset, DatasetRef, Elements, Inputs, MakeDataset, Signature, dataset,
+};
+use super::super::scope::{Captured, Scope};
+use super::load::Reading;
+use super::save::Saving;
+use super::shards::{Stored, Writer, compression, read_metadata};
+use crate::record::Compression;
+
+pub(in super::super) const OPS: &[Op] = &[Op {
+    name: "SnapshotDatasetV2",
+    inputs: &[
+        "input_dataset: variant",
+        "path: string",
+        "reader_func_other_args: Treader_func_args",
+        "shard_func_other_args: Tshard_func_args",
+    ],
+    outputs: &["handle: variant"],
+    attrs: &[
+        "output_types: list(type) >= 1",
+        "output_shapes: list(shape) >= 1",
+        "compression: string = ''",
+        "reader_prefix: string = ''",
+        "writer_prefix: string = ''",
+        "hash_valid: bool = false",
+        "hash: int = 0",
+        "reader_func: func",
+        "shard_func: func",
+        "Treader_func_args: list(type) >= 0",
+        "Tshard_func_args: list(type) >= 0",
+        "metadata: string = ''",
+    ],
+    kernels: &[dataset::<Snapshot>()],
+    ..Op::DEFAULT
+}];
+
+#[derive(Debug)]
+struct Snapshot {
+    compression: Compression,
+    reader: Func,
+    reader_arguments: usize,
+    shard: Func,
+    hash: Option<u64>,
+}
+
+impl MakeDataset for Snapshot {
+    fn new(attrs: &Attrs<'_>) -> Result<Snapshot> {
+        let hash = attrs.int("hash")? as u64;
+        Ok(Snapshot {
+            compression: compression(attrs)?,
+            reader: attrs.func("reader_func")?.clone(),
+            reader_arguments: attrs.dtypes("Treader_func_args")?.len(),
+            shard: attrs.func("shard_func")?.clone(),
+            hash: attrs.bool("hash_valid")?.then_some(hash),
+        })
+    }
+
+    fn make(&self, inputs: &Inputs<'_, '_>, signature: Signature) -> Result<DatasetRef> {
+        let input = inputs.dataset(0)?;
+        let path = String::from_utf8_lossy(inputs.string(1, "path")?);
+        let hash = self.hash.unwrap_or_else(|| fingerprint(&*input)).to_string();
+        let directory = format!("{path}/{hash}");
+        let shards = 2 + self.reader_arguments;
+        Ok(Arc::new(SnapshotDataset {
+            stored: Stored { directory, compression: self.compression, signature },
+            hash,
+            reader: Captured::new(&self.reader, inputs.range(2..shards)?),
+            shard: Captured::new(&self.shard, inputs.rest(shards)?),
+            input,
+        }))
+    }
+}
+
+/// Tells pipelines apart: by their transformations, the functions and the tensors in them.
+fn fingerprint(dataset: &dyn Dataset) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write(format!("{dataset:?}").as_bytes());
+    hasher.finish()
+}
+
+#[derive(Debug)]
+struct SnapshotDataset {
+    input: DatasetRef,
+    stored: Stored,
+    hash: String,
+    reader: Captured,
+    shard: Captured,
+}
+
+impl Dataset for SnapshotDataset {
+    fn kind(&self) -> &str {
+        "SnapshotV2"
+    }
+
+    fn inputs(&self) -> Vec<&DatasetRef> {
+        vec![&self.input]
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.stored.signature
+    }
+
+    fn cardinality(&self) -> Cardinality {
+        self.input.cardinality()
+    }
+
+    fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
+        let Stored { directory, compression, signature } = &self.stored;
+        if let Some(metadata) = read_metadata(directory)?.filter(|metadata| metadata.finalized) {
+            let shards = self.stored.shards(&metadata)?;
+            return Ok(Box::new(Reading::new(scope, shards, &self.reader)?));
+        }
+        let writer = Writer::new(directory, self.hash.clone(), *compression, &signature.types)?;
+        Ok(Box::new(Saving {
+            input: scope.iterate(&*self.input)?,
+            writer: Some(writer),
+            shard: Some(scope.function(&self.shard)?),
+            counts: false,
+        }))
+    }
+}

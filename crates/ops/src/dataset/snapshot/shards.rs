@@ -1,0 +1,260 @@
+//! The files of a stored dataset.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use tensorfleet_framework::Attrs;
+use tensorfleet_kernels::random::entropy;
+use tensorfleet_tensor::{
+    Code, DType, Result, data_loss, internal, invalid_argument, unimplemented_error,
+};
+
+use super::super::dataset::{
+    Cardinality, Dataset, DatasetRef, Element, Elements, Pending, Signature, into_tensor,
+};
+use super::super::memory::MemoryDataset;
+use super::super::scope::{Scope, UserFunction};
+use super::super::wire::{decode_tensor, encode_tensor};
+use super::wire::{Metadata, VERSION};
+use crate::record::{Compression, RecordFile, RecordReader, Stream, files};
+
+/// Reads the attribute that says how files are compressed.
+pub(super) fn compression(attrs: &Attrs<'_>) -> Result<Compression> {
+    let name = match &attrs.bytes("compression")?[..] {
+        b"AUTO" => b"SNAPPY",
+        name => name,
+    };
+    Compression::parse_of_records(name).ok_or_else(|| {
+        invalid_argument!("unsupported compression {}", String::from_utf8_lossy(name))
+    })
+}
+
+fn metadata_path(directory: &str) -> String {
+    format!("{directory}/snapshot.metadata")
+}
+
+/// What a directory says that it holds; `None` if there is no dataset.
+pub(super) fn read_metadata(directory: &str) -> Result<Option<Metadata>> {
+    let path = metadata_path(directory);
+    let file = match files().open(&path) {
+        Err(error) if error.code() == Code::NotFound => return Ok(None),
+        other => other?,
+    };
+    const MOST: u64 = 1 << 20;
+    if file.len() > MOST {
+        return Err(data_loss!("{path} does not hold metadata"));
+    }
+    let mut bytes = vec![0; file.len() as usize];
+    file.read_at(0, &mut bytes)?;
+    let metadata = Metadata::parse(&path, &bytes)?;
+    if metadata.version != VERSION {
+        return Err(unimplemented_error!(
+            "{path}: format {} of stored datasets; only format {VERSION} is supported",
+            metadata.version
+        ));
+    }
+    Ok(Some(metadata))
+}
+
+/// A dataset being stored.
+#[derive(Debug)]
+pub(super) struct Writer {
+    directory: String,
+    compression: Compression,
+    metadata: Metadata,
+    shards: BTreeMap<i64, RecordFile>,
+}
+
+impl Writer {
+    /// Starts a run in `directory`, which is made if need be.
+    pub(super) fn new(
+        directory: &str,
+        hash: String,
+        compression: Compression,
+        types: &[DType],
+    ) -> Result<Writer> {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let micros = i64::try_from(since.as_micros()).unwrap_or(i64::MAX);
+        let metadata = Metadata::new(hash, entropy(), micros, types);
+        let writer = Writer {
+            directory: directory.to_owned(),
+            compression,
+            metadata,
+            shards: BTreeMap::new(),
+        };
+        make_directories(&writer.run())?;
+        Ok(writer)
+    }
+
+    fn run(&self) -> String {
+        format!("{}/{}", self.directory, self.metadata.run_id)
+    }
+
+    /// Appends an element to a shard.
+    pub(super) fn write(&mut self, shard: i64, element: &Element) -> Result<()> {
+        if !self.shards.contains_key(&shard) {
+            let directory = format!("{}/{shard:08}.shard", self.run());
+            make_directories(&directory)?;
+            let path = format!("{directory}/00000000.snapshot");
+            self.shards.insert(shard, RecordFile::create(&path, self.compression)?);
+        }
+        let file =
+            self.shards.get_mut(&shard).ok_or_else(|| internal!("shard {shard} is missing"))?;
+        for tensor in element {
+            file.write(&encode_tensor(tensor)?)?;
+        }
+        self.metadata.num_elements += 1;
+        Ok(())
+    }
+
+    /// Makes the run the one that the directory holds.
+    pub(super) fn finish(mut self, counts: bool) -> Result<()> {
+        for (_, file) in std::mem::take(&mut self.shards) {
+            file.finish()?;
+        }
+        self.metadata.finalized = true;
+        if !counts {
+            self.metadata.num_elements = 0;
+        }
+        let path = metadata_path(&self.directory);
+        let temporary = format!("{path}.{}.tmp", self.metadata.run_id);
+        let files = files();
+        let mut file = files.create(&temporary)?;
+        file.append(&self.metadata.encode())?;
+        file.finish()?;
+        files.rename(&temporary, &path)
+    }
+}
+
+fn make_directories(path: &str) -> Result<()> {
+    let files = files();
+    for (end, _) in path.match_indices('/').filter(|(end, _)| *end > 0) {
+        let parent = &path[..end];
+        // The two slashes of a scheme end no directory.
+        if !parent.ends_with(['/', ':']) {
+            files.create_dir(parent)?;
+        }
+    }
+    files.create_dir(path)
+}
+
+/// The shard that a function chooses for an element.
+pub(super) async fn shard_of(function: &UserFunction, element: &Element) -> Result<i64> {
+    let answer = function.call(element.clone()).await.map_err(|error| function.explain(error))?;
+    match &answer[..] {
+        [shard] if shard.dtype() == DType::Int64 && shard.num_elements() == 1 => {
+            shard.scalar_value()
+        }
+        _ => Err(invalid_argument!("`shard_func` must return a scalar int64.")),
+    }
+}
+
+/// Where the shards of a stored dataset are.
+#[derive(Clone, Debug)]
+pub(super) struct Stored {
+    pub(super) directory: String,
+    pub(super) compression: Compression,
+    pub(super) signature: Signature,
+}
+
+impl Stored {
+    /// A dataset of the shards of a run, each of them a dataset.
+    pub(super) fn shards(&self, metadata: &Metadata) -> Result<DatasetRef> {
+        let run = format!("{}/{}", self.directory, metadata.run_id);
+        let found = files().glob(&format!("{run}/*.shard/00000000.snapshot"))?;
+        let elements = found.iter().map(|path| {
+            let suffix = "/00000000.snapshot";
+            let shard = ShardDataset {
+                directory: path.strip_suffix(suffix).unwrap_or(path).to_owned(),
+                compression: self.compression,
+                signature: self.signature.clone(),
+            };
+            vec![into_tensor(Arc::new(shard))]
+        });
+        Ok(Arc::new(MemoryDataset {
+            kind: "SnapshotNestedDatasetReader",
+            elements: Arc::new(elements.collect()),
+            signature: Signature { types: vec![DType::Variant], shapes: vec![Default::default()] },
+        }))
+    }
+}
+
+#[derive(Debug)]
+struct ShardDataset {
+    directory: String,
+    compression: Compression,
+    signature: Signature,
+}
+
+impl Dataset for ShardDataset {
+    fn kind(&self) -> &str {
+        "SnapshotDatasetReader"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn cardinality(&self) -> Cardinality {
+        Cardinality::Unknown
+    }
+
+    fn iterate(&self, _: &Scope) -> Result<Box<dyn Elements>> {
+        Ok(Box::new(ShardElements {
+            directory: self.directory.clone(),
+            compression: self.compression,
+            signature: self.signature.clone(),
+            next_file: 0,
+            open: None,
+        }))
+    }
+}
+
+/// Reads the files of a shard one after the other.
+struct ShardElements {
+    directory: String,
+    compression: Compression,
+    signature: Signature,
+    next_file: u64,
+    open: Option<RecordReader>,
+}
+
+impl ShardElements {
+    fn read(&mut self) -> Result<Option<Element>> {
+        loop {
+            let reader = match &mut self.open {
+                Some(reader) => reader,
+                None => {
+                    let path = format!("{}/{:08}.snapshot", self.directory, self.next_file);
+                    let stream = match Stream::open(&*files(), &path, self.compression, None) {
+                        Err(error) if error.code() == Code::NotFound => return Ok(None),
+                        other => other?,
+                    };
+                    self.next_file += 1;
+                    self.open.insert(RecordReader::new(stream))
+                }
+            };
+            let mut element = Vec::with_capacity(self.signature.types.len());
+            for _ in &self.signature.types {
+                match reader.next()? {
+                    Some(record) => element.push(decode_tensor(record.into())?),
+                    None if element.is_empty() => break,
+                    None => return Err(data_loss!("{}: an element is incomplete", self.directory)),
+                }
+            }
+            if element.is_empty() {
+                self.open = None;
+                continue;
+            }
+            self.signature.check_element(&element)?;
+            return Ok(Some(element));
+        }
+    }
+}
+
+impl Elements for ShardElements {
+    fn next(&mut self) -> Pending<'_, Option<Element>> {
+        Box::pin(async move { self.read() })
+    }
+}

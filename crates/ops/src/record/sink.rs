@@ -1,0 +1,54 @@
+//! A file as the standard library writes.
+
+use std::io::{self, Write};
+
+use tensorfleet_checkpoint::WriteFile;
+use tensorfleet_tensor::{Error, Result, unknown_error};
+
+use super::{Compression, Encoder, RecordWriter, files};
+
+/// A file being written.
+#[derive(Debug)]
+pub(crate) struct Sink(Box<dyn WriteFile>);
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.append(bytes).map_err(io::Error::other)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A file of records being written.
+#[derive(Debug)]
+pub(crate) struct RecordFile(RecordWriter<Encoder<Sink>>);
+
+impl RecordFile {
+    /// Creates a file.
+    pub(crate) fn create(path: &str, compression: Compression) -> Result<RecordFile> {
+        let file = Sink(files().create(path)?);
+        Ok(RecordFile(RecordWriter::new(compression.encoder(file))))
+    }
+
+    /// Appends a record.
+    pub(crate) fn write(&mut self, record: &[u8]) -> Result<()> {
+        self.0.write(record).map_err(known)
+    }
+
+    /// Makes what was written durable and closes the file.
+    pub(crate) fn finish(self) -> Result<()> {
+        let Sink(file) = self.0.into_inner().finish().map_err(known)?;
+        file.finish()
+    }
+}
+
+/// The error behind an error of the standard library.
+fn known(error: io::Error) -> Error {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
+        Some(known) => known.clone(),
+        None => unknown_error!("{error}"),
+    }
+}
