@@ -9,6 +9,9 @@ use tensorfleet_tensor::{Code, Error, Result, out_of_range};
 
 use super::{FileSystem, ReadFile, WriteFile, directory, glob};
 
+/// What the operating system says when a directory is read as a file.
+const EISDIR: i32 = 21;
+
 /// Small tensors are gathered into writes of this size.
 const WRITE_BUFFER: usize = 1 << 20;
 
@@ -22,7 +25,7 @@ impl FileSystem for LocalFileSystem {
             let file = File::open(local(path))?;
             let metadata = file.metadata()?;
             if metadata.is_dir() {
-                return Err(ErrorKind::IsADirectory.into());
+                return Err(io::Error::from_raw_os_error(EISDIR));
             }
             Ok((file, metadata.len()))
         };

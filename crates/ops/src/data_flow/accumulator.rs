@@ -93,6 +93,11 @@ impl Accumulator {
         self.lock().global_step = step;
     }
 
+    /// Whether a gradient that was computed for global step `local_step` comes too late.
+    pub(super) fn is_stale(&self, local_step: i64) -> bool {
+        local_step < self.lock().global_step
+    }
+
     /// Adds a gradient that was computed for global step `local_step`.
     pub(super) fn apply(&self, local_step: i64, gradient: Gradient) -> Result<()> {
         let mut state = self.lock();

@@ -341,6 +341,10 @@ impl Kernel for Apply {
             ));
         }
         let local_step = step_at(ctx, "local_step")?;
+        // A stale gradient is dropped, whatever it looks like.
+        if accumulator.is_stale(local_step) {
+            return Ok(());
+        }
         let gradient = if self.sparse {
             self.sparse(ctx, &accumulator)?
         } else {

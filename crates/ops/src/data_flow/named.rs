@@ -98,10 +98,7 @@ impl<R: Resource> Named<R> {
     ) -> Result<Arc<R>> {
         let (found, handle) = self.find(ctx.step(), create)?;
         if self.by_reference {
-            let pair = Variable::new(self.node.clone(), DType::String);
-            let words = vec![handle.container.into(), handle.name.into()];
-            pair.assign(Tensor::from_strings(Shape::vector(2), words)?)?;
-            ctx.set_output_ref(0, Arc::new(pair));
+            ctx.set_output_ref(0, reference(&self.node, handle)?);
         } else {
             ctx.set_output(0, Tensor::resource(handle));
         }
@@ -117,6 +114,14 @@ impl<R: Resource> Drop for Named<R> {
             let _ = resources.delete::<R>(&self.container, &name);
         }
     }
+}
+
+/// A handle as a reference to two strings.
+pub(crate) fn reference(node: &str, handle: ResourceHandle) -> Result<Arc<Variable>> {
+    let pair = Variable::new(node.to_owned(), DType::String);
+    let words = vec![handle.container.into(), handle.name.into()];
+    pair.assign(Tensor::from_strings(Shape::vector(2), words)?)?;
+    Ok(Arc::new(pair))
 }
 
 /// The resource that a handle of either kind names.

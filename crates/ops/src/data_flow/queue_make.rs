@@ -3,10 +3,19 @@
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
 use tensorfleet_tensor::{DType, PartialShape, Result, internal, invalid_argument};
 
-use super::named::Named;
+use super::named::{Named, reference};
 use super::queue::{Kind, Queue, Signature};
+use crate::dataset::compatible;
 
 pub(super) const OPS: &[Op] = &[
+    Op {
+        name: "FakeQueue",
+        inputs: &["resource: resource"],
+        outputs: &["handle: Ref(string)"],
+        stateful: true,
+        kernels: &[cpu::<ByReference>()],
+        ..Op::DEFAULT
+    },
     Op {
         name: "FIFOQueue",
         outputs: &["handle: Ref(string)"],
@@ -187,6 +196,26 @@ impl Kernel for Make {
     }
 }
 
+/// The older form of a queue's handle.
+#[derive(Debug)]
+struct ByReference;
+
+impl Kernel for ByReference {
+    fn new(_: &Attrs<'_>) -> Result<ByReference> {
+        Ok(ByReference)
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let handle = match ctx.input(0)?.resources()? {
+            [handle] => handle.clone(),
+            _ => return Err(invalid_argument!("a queue has one handle")),
+        };
+        let reference = reference(ctx.node_name(), handle)?;
+        ctx.set_output_ref(0, reference);
+        Ok(())
+    }
+}
+
 fn shuffle(attrs: &Attrs<'_>, capacity: i32) -> Result<Kind> {
     let least = attrs.int("min_after_dequeue")?;
     let Ok(min_after_dequeue) = usize::try_from(least) else {
@@ -221,7 +250,21 @@ impl Make {
         ) = (have.kind, want.kind)
             && have != want
         {
-            return Err(refuse("min_after_dequeue", have.to_string(), want.to_string(), "was"));
+            let (have, want) = (have.to_string(), format!("{want}."));
+            return Err(refuse("min_after_dequeue", have, want, "was"));
+        }
+        if let (Kind::Shuffle { seeds: have, .. }, Kind::Shuffle { seeds: want, .. }) =
+            (have.kind, want.kind)
+            && have != want
+        {
+            return Err(invalid_argument!(
+                "Shared queue '{}' has random seeds ({}, {}) but requested seeds are ({}, {}).",
+                found.name,
+                have.0,
+                have.1,
+                want.0,
+                want.1
+            ));
         }
         if have.dtypes != want.dtypes {
             let list = |types: &[DType]| {
@@ -230,7 +273,15 @@ impl Make {
             let (have, want) = (list(&have.dtypes), list(&want.dtypes));
             return Err(refuse("component types", have, want, "were"));
         }
-        if have.shapes != want.shapes {
+        // Shapes that are known in part only have to leave room for one that fits both.
+        let same_shapes = match have.kind {
+            Kind::Padding => {
+                have.shapes.len() == want.shapes.len()
+                    && have.shapes.iter().zip(&want.shapes).all(|(a, b)| compatible(a, b))
+            }
+            _ => have.shapes == want.shapes,
+        };
+        if !same_shapes {
             let list = |shapes: &[PartialShape]| {
                 let words: Vec<String> = shapes.iter().map(ToString::to_string).collect();
                 format!("[{}]", words.join(","))

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
-use tensorfleet_tensor::{Result, Shape, Tensor, resource_exhausted};
+use tensorfleet_tensor::{Result, Shape, Tensor, invalid_argument, resource_exhausted};
 
 use super::{FILE_COST, text};
 use crate::record::files;
@@ -93,8 +93,15 @@ impl Kernel for MatchingFiles {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let patterns = ctx.input(0)?;
+        if patterns.rank() > 1 {
+            return Err(invalid_argument!(
+                "Input patterns tensor must be scalar or vector, but had shape: {}",
+                patterns.shape()
+            ));
+        }
         let mut found = Vec::new();
-        for pattern in ctx.input(0)?.strings()? {
+        for pattern in patterns.strings()? {
             found.extend(files().glob(&String::from_utf8_lossy(pattern))?);
         }
         found.sort();

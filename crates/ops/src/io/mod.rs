@@ -24,6 +24,9 @@ const FILE_COST: u64 = 1_000_000;
 fn text<'a>(tensor: &'a Tensor, what: &str) -> Result<Cow<'a, str>> {
     match tensor.strings()? {
         [value] => Ok(String::from_utf8_lossy(value)),
-        _ => Err(invalid_argument!("{what} must be a scalar string, got shape {}", tensor.shape())),
+        _ => Err(invalid_argument!(
+            "{what} tensor must be scalar, but had shape: {}",
+            tensor.shape()
+        )),
     }
 }

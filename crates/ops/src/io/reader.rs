@@ -150,7 +150,7 @@ impl Reader {
             return Err(unimplemented_error!("Reader RestoreState"));
         }
         let wrong = || {
-            let shown = saved.escape_ascii();
+            let shown = escape(saved);
             invalid_argument!("Could not parse state for {}: {shown}", self.name)
         };
         let (mut numbers, mut work) = ([0i64; 3], Bytes::new());
@@ -229,4 +229,20 @@ impl Drop for Turn {
             drop(next.send(Turn(Arc::clone(&self.0))));
         }
     }
+}
+
+/// Bytes as TensorFlow shows them: those that are not printable in octal.
+fn escape(bytes: &[u8]) -> String {
+    let mut shown = String::new();
+    for &byte in bytes {
+        match byte {
+            b'\n' => shown.push_str("\\n"),
+            b'\r' => shown.push_str("\\r"),
+            b'\t' => shown.push_str("\\t"),
+            b'"' | b'\'' | b'\\' => shown.extend(['\\', char::from(byte)]),
+            b' '..=b'~' => shown.push(char::from(byte)),
+            _ => shown.push_str(&format!("\\{byte:03o}")),
+        }
+    }
+    shown
 }
