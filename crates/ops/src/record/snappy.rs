@@ -70,7 +70,7 @@ impl<R: BufRead> Read for Decoder<R> {
 
 /// Compresses a stream into blocks.
 #[derive(Debug)]
-pub(crate) struct Encoder<W> {
+pub struct Encoder<W> {
     sink: W,
     block: Vec<u8>,
 }
