@@ -7,6 +7,7 @@ mod determinant;
 mod eig;
 mod factors;
 mod functions;
+mod golub_kahan;
 mod gradient;
 mod householder;
 mod jacobi;

@@ -17,9 +17,10 @@ use super::gradient::{
     Factor, adjoint, columns, diagonal, known_size, product, reciprocal_gaps, safe_reciprocal,
     with_adjoint,
 };
-use super::jacobi::decompose;
+use super::jacobi::Decomposition;
 use super::matrix::Matrix;
 use super::scalar::Scalar;
+use super::{golub_kahan, jacobi};
 
 use DType::{Complex64, Complex128, Double, Float};
 
@@ -83,6 +84,19 @@ impl Kernel for Svd {
     fn cost(&self, inputs: &[Value]) -> u64 {
         cubic_cost(inputs) * 20
     }
+}
+
+/// TensorFlow decomposes matrices of fewer columns by Jacobi's method, which shows in the signs of
+/// vectors.
+const FEW_COLUMNS: usize = 16;
+
+fn decompose<S: Scalar>(matrix: Matrix<S>, full: bool) -> Decomposition<S> {
+    if matrix.columns >= FEW_COLUMNS
+        && let Some(parts) = golub_kahan::decompose(&matrix, full)
+    {
+        return parts;
+    }
+    jacobi::decompose(matrix, full)
 }
 
 impl Svd {
