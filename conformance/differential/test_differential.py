@@ -14,8 +14,6 @@ GENERATORS = generators()
 OPEN = {
     "EncodeJpeg": "our encoder keeps less of noisy images than libjpeg",
     "EncodeJpegVariableQuality": "our encoder keeps less of noisy images than libjpeg",
-    "FusedBatchNormGradV3": "channels first without training is computed instead of refused",
-    "ResizeArea": "one row or column with align_corners gives NaN",
 }
 
 

@@ -24,9 +24,10 @@ impl Alignment {
         Ok(alignment)
     }
 
-    /// The step in the original for each pixel of the resized image.
+    /// The step in the original for each pixel of the resized image. One pixel has no two corners to
+    /// align.
     pub(super) fn scale(self, original: usize, resized: usize) -> f32 {
-        if self.align_corners && resized > 1 {
+        if self.align_corners && original > 1 && resized > 1 {
             (original - 1) as f32 / (resized - 1) as f32
         } else {
             original as f32 / resized as f32

@@ -413,6 +413,12 @@ impl Kernel for BatchNormGrad {
         if gradient.shape() != x.shape() {
             return Err(invalid_argument!("x and y_backprop must have same shape"));
         }
+        if layout.channels_first && layout.spatial == 3 && !self.is_training {
+            return Err(invalid_argument!(
+                "The implementation of FusedBatchNormGrad with is_training=False only support NHWC \
+                 tensor format for now."
+            ));
+        }
         for (tensor, what) in [(scale, "scale"), (mean, "saved mean"), (variance, "saved variance")]
         {
             check_channels(tensor, channels, what)?;
