@@ -109,6 +109,24 @@ def top_k(op, draw):
     yield Case(op, [np.zeros([1, 40000], np.float32), np.int32(1)], {"index_type": tf.int16})
 
 
+@generates("ApproxTopK")
+def approximate_top_k(op, draw):
+    for dtype in draw.types(op, "T"):
+        for _ in range(6):
+            shape = draw.shape(draw.integer(1, 3), low=1, high=6)
+            yield Case(op, [draw.array(dtype, shape, 0, 9)], {"k": draw.integer(0, shape[-1])}, known_shapes=True)
+    yield Case(op, [draw.array(tf.float32, [2, 60])], {"k": 7, "aggregate_to_topk": False, "recall_target": 0.5}, known_shapes=True)
+
+
+@generates("IsotonicRegression", tolerance=Tolerance(ulps=8, atol=1e-5, reason="TensorFlow rounds sums to the type"))
+def isotonic(op, draw):
+    pairs = [(tf.half, tf.half), (tf.bfloat16, tf.bfloat16), (tf.float32, tf.float32), (tf.float64, tf.float64)]
+    pairs += [(tf.int8, tf.float32), (tf.int16, tf.float32), (tf.int32, tf.float64), (tf.int64, tf.float64)]
+    for dtype, output in pairs:
+        for shape in ([7], [2, 5], [2, 2, 3], [], [0], [3, 0]):
+            yield Case(op, [draw.array(dtype, shape, -9, 9)], {"output_dtype": output})
+
+
 @generates("InTopK", "InTopKV2")
 def in_top_k(op, draw):
     def case(predictions, targets, k):

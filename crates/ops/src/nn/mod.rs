@@ -12,6 +12,7 @@ mod data_format;
 mod dilation;
 mod global_norm;
 mod in_top_k;
+mod isotonic;
 mod l2_loss;
 mod layout;
 mod lrn;
@@ -45,6 +46,7 @@ pub(super) const OPS: &[&[Op]] = &[
     dilation::OPS,
     global_norm::OPS,
     in_top_k::OPS,
+    isotonic::OPS,
     l2_loss::OPS,
     lrn::OPS,
     nth_element::OPS,

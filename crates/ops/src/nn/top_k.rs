@@ -1,4 +1,6 @@
-//! `TopK` and `TopKV2`: the largest values of each row, and where they are.
+//! `TopK`, `TopKV2` and `ApproxTopK`: the largest values of each row, and where they are.
+//!
+//! The approximation is for accelerators; TensorFlow's CPU kernel is exact too.
 
 use std::cmp::Ordering;
 
@@ -16,6 +18,23 @@ use super::{REAL_NUMBERS, is_nan};
 mod heap;
 
 pub(super) const OPS: &[Op] = &[
+    Op {
+        name: "ApproxTopK",
+        inputs: &["input: T"],
+        outputs: &["values: T", "indices: int32"],
+        attrs: &[
+            "k: int >= 0",
+            "reduction_dimension: int = -1",
+            "recall_target: float = 0.95",
+            "is_max_k: bool = true",
+            "reduction_input_size_override: int = -1",
+            "aggregate_to_topk: bool = true",
+            "T: {half, bfloat16, float}",
+        ],
+        kernels: &[cpu::<TopK>()],
+        gradient: Some(gradient),
+        ..Op::DEFAULT
+    },
     Op {
         name: "TopK",
         inputs: &["input: T"],
@@ -60,11 +79,18 @@ struct TopK {
 
 impl Kernel for TopK {
     fn new(attrs: &Attrs<'_>) -> Result<TopK> {
-        let is_first_version = attrs.op() == "TopK";
+        let is_approximate = attrs.op() == "ApproxTopK";
+        if is_approximate && (attrs.int("reduction_dimension")? != -1 || !attrs.bool("is_max_k")?) {
+            return Err(invalid_argument!(
+                "No OpKernel was registered to support Op 'ApproxTopK': only the largest values of \
+                 the last dimension are found"
+            ));
+        }
+        let takes_k = attrs.op() == "TopKV2";
         Ok(TopK {
-            k: if is_first_version { Some(attrs.int("k")?) } else { None },
-            sorted: attrs.bool("sorted")?,
-            index_type: if is_first_version { DType::Int32 } else { attrs.dtype("index_type")? },
+            k: if takes_k { None } else { Some(attrs.int("k")?) },
+            sorted: is_approximate || attrs.bool("sorted")?,
+            index_type: if takes_k { attrs.dtype("index_type")? } else { DType::Int32 },
         })
     }
 
