@@ -107,6 +107,39 @@ def truncated(op, draw):
     yield Case(op, [np.int32([0]), kind(0), kind(1), kind(-1), kind(1)], attrs)
 
 
+@generates("StatelessParameterizedTruncatedNormal", tolerance=LAST_BIT)
+def stateless_truncated(op, draw):
+    for dtype in (tf.float32, tf.float64, tf.half):
+        kind, seed = dtype.as_numpy_dtype, np.int64([draw.integer(0, 99), 5])
+        yield Case(op, [np.int32([2, 3]), seed, kind(0), kind(1), kind(-1), kind(1)])
+        yield Case(op, [np.int64([3, 2, 2]), seed, kind([0, 1]), kind([[1], [2]]), kind(-1), kind([1, 3])])
+        yield Case(op, [np.int32([4]), seed, kind(0), kind(1), kind(3), kind(9)])
+    yield Case(op, [np.int32([2, 3]), seed, kind([0, 1]), kind(1), kind(-1), kind(1)])
+    yield Case(op, [np.int32([2]), seed, kind([0, 1]), kind([1, 2, 3]), kind(-1), kind(1)])
+    yield Case(op, [np.int32([2]), seed, kind(0), kind(1), kind(1), kind(-1)])
+    yield Case(op, [np.int32([[2]]), seed, kind(0), kind(1), kind(-1), kind(1)])
+    yield Case(op, [np.int32([0]), seed, kind(0), kind(1), kind(-1), kind(1)])
+
+
+@generates("RandomIndexShuffle")
+def index_shuffle(op, draw):
+    for dtype in draw.types(op, "dtype"):
+        for most in (0, 1, 10, 999, 65536, 2**31 - 1):
+            index = draw.integers([3], 0, most, dtype)
+            seed = draw.integers([3], 0, 2**31 - 1, draw.choice([tf.int32, tf.uint32, tf.int64, tf.uint64]))
+            yield Case(op, [index, seed, dtype.as_numpy_dtype(most)], {"rounds": draw.choice([4, 6, 8])})
+    seeds = draw.integers([2, 3], 0, 99)
+    yield Case(op, [np.int32(3), seeds[0], np.int32(9)])
+    yield Case(op, [np.int64(2**50), seeds[0], np.int64(2**62)])
+    yield Case(op, [np.int32(3), seeds, np.int32([9, 8])])
+    yield Case(op, [np.int32([3, 4, 5]), seeds, np.int32(9)])
+    yield Case(op, [np.int32([3, 4]), seeds[0], np.int32([9])])
+    yield Case(op, [np.int32([[3, 4]]), seeds[0], np.int32(9)])
+    yield Case(op, [np.int32([3, -4]), seeds[0], np.int32(9)])
+    yield Case(op, [np.int32([3, 10]), seeds[0], np.int32(9)])
+    yield Case(op, [np.int32(0), seeds[0], np.int32(-1)])
+
+
 @generates("StatelessShuffle")
 def shuffle(op, draw):
     for dtype in (tf.int32, tf.string, tf.bool):

@@ -2,6 +2,7 @@
 
 mod distribution;
 mod generator;
+mod index_shuffle;
 mod parameters;
 mod shuffle;
 mod stateful;
@@ -10,8 +11,14 @@ mod stateless;
 use tensorfleet_framework::Op;
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
 
-pub(super) const OPS: &[&[Op]] =
-    &[generator::OPS, parameters::OPS, shuffle::OPS, stateful::OPS, stateless::OPS];
+pub(super) const OPS: &[&[Op]] = &[
+    generator::OPS,
+    index_shuffle::OPS,
+    parameters::OPS,
+    shuffle::OPS,
+    stateful::OPS,
+    stateless::OPS,
+];
 
 /// Types of the continuous distributions.
 const FLOATS: &[DType] = &[DType::Half, DType::BFloat16, DType::Float, DType::Double];

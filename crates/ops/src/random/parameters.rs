@@ -7,7 +7,9 @@ use tensorfleet_kernels::random::{
     GuardedPhilox, Truncation, TruncationError, gamma, poisson, truncated_normal_between,
     truncation_blocks,
 };
-use tensorfleet_tensor::{DType, Result, Shape, Tensor, dispatch, internal, invalid_argument};
+use tensorfleet_tensor::{
+    DType, Error, Result, Shape, Tensor, dispatch, internal, invalid_argument,
+};
 
 use super::generator::draw_binomial;
 use super::shape_of;
@@ -30,6 +32,25 @@ pub(super) const OPS: &[Op] = &[
         ],
         stateful: true,
         kernels: &[cpu::<TruncatedBetween>().types("dtype", REALS)],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "StatelessParameterizedTruncatedNormal",
+        inputs: &[
+            "shape: S",
+            "seed: Tseed",
+            "means: dtype",
+            "stddevs: dtype",
+            "minvals: dtype",
+            "maxvals: dtype",
+        ],
+        outputs: &["output: dtype"],
+        attrs: &[
+            "S: {int32, int64}",
+            "Tseed: {int32, int64} = DT_INT64",
+            "dtype: {half, float, double}",
+        ],
+        kernels: &[cpu::<StatelessTruncatedBetween>()],
         ..Op::DEFAULT
     },
     Op {
@@ -284,18 +305,100 @@ impl Kernel for TruncatedBetween {
                     max: of(maxvals, at),
                 });
                 Tensor::try_build(shape, |out: &mut [T]| {
-                    truncated_normal_between(philox, truncations, samples, out).map_err(|error| {
-                        match error {
-                            TruncationError::InvalidParameters => invalid_argument!("{error}"),
-                            TruncationError::Exhausted(_) => internal!("{error}"),
-                        }
-                    })
+                    truncated_normal_between(philox, truncations, samples, out)
+                        .map_err(truncation_error)
                 })
             },
             else => Err(internal!("no truncated values of type {}", parameters[0].dtype()))
         )?;
         ctx.set_output(0, output);
         Ok(())
+    }
+}
+
+/// The same for parameters of any shape, with which the shape of the output ends.
+#[derive(Debug)]
+struct StatelessTruncatedBetween;
+
+impl Kernel for StatelessTruncatedBetween {
+    fn new(_: &Attrs<'_>) -> Result<StatelessTruncatedBetween> {
+        Ok(StatelessTruncatedBetween)
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let wanted = ctx.input(0)?;
+        if wanted.rank() != 1 {
+            return Err(invalid_argument!(
+                "Input shape should be a vector, got shape: {}",
+                wanted.shape()
+            ));
+        }
+        let shape = shape_of(wanted)?;
+        let philox = generator_of_seed(ctx.input(1)?)?;
+        let parameters = ctx.input_list(2..6)?;
+        let mut common = Shape::SCALAR;
+        for parameter in &parameters {
+            let Some(alignment) = Alignment::find(&common, parameter.shape())? else {
+                return Err(invalid_argument!(
+                    "means, stddevs, minvals, maxvals must have compatible batch dimensions: {} vs. \
+                     {} vs. {} vs. {}",
+                    parameters[0].shape(),
+                    parameters[1].shape(),
+                    parameters[2].shape(),
+                    parameters[3].shape()
+                ));
+            };
+            common = alignment.shape().clone();
+        }
+        if !shape.dims().ends_with(common.dims()) {
+            return Err(invalid_argument!("Shape passed in must end with broadcasted shape."));
+        }
+        if shape.num_elements() == 0 {
+            ctx.set_output(0, Tensor::zeros(parameters[0].dtype(), shape)?);
+            return Ok(());
+        }
+        let batches = common.num_elements();
+        let samples = shape.num_elements() / batches;
+        let mut places: [Vec<usize>; 4] = Default::default();
+        for (places, parameter) in places.iter_mut().zip(&parameters) {
+            let alignment = Alignment::new(&common, parameter.shape())?;
+            alignment.positions(|_, place| places.push(place));
+        }
+        let output = dispatch!(
+            parameters[0].dtype(),
+            [f32, f64, f16],
+            T => {
+                let values = [0, 1, 2, 3].map(|at| parameters[at].values::<T>());
+                let [means, stddevs, minvals, maxvals] = values;
+                let (means, stddevs, minvals, maxvals) = (means?, stddevs?, minvals?, maxvals?);
+                let truncations = (0..batches).map(|at| Truncation {
+                    mean: means[places[0][at]],
+                    stddev: stddevs[places[1][at]],
+                    min: minvals[places[2][at]],
+                    max: maxvals[places[3][at]],
+                });
+                let mut rows = vec![T::default(); shape.num_elements()];
+                truncated_normal_between(philox, truncations, samples, &mut rows)
+                    .map_err(truncation_error)?;
+                Tensor::build(shape, |out: &mut [T]| {
+                    for (sample, out) in out.chunks_exact_mut(batches).enumerate() {
+                        for (batch, out) in out.iter_mut().enumerate() {
+                            *out = rows[batch * samples + sample];
+                        }
+                    }
+                })
+            },
+            else => Err(internal!("no truncated values of type {}", parameters[0].dtype()))
+        )?;
+        ctx.set_output(0, output);
+        Ok(())
+    }
+}
+
+fn truncation_error(error: TruncationError) -> Error {
+    match error {
+        TruncationError::InvalidParameters => invalid_argument!("{error}"),
+        TruncationError::Exhausted(_) => internal!("{error}"),
     }
 }
 
