@@ -22,6 +22,7 @@ mod scalar;
 mod schur;
 mod self_adjoint_eig;
 mod solve;
+mod sparse_matrix;
 mod svd;
 mod symmetric;
 mod triangular;
@@ -40,6 +41,8 @@ pub(super) const OPS: &[&[Op]] = &[
     qr::OPS,
     self_adjoint_eig::OPS,
     solve::OPS,
+    sparse_matrix::CONVERSIONS,
+    sparse_matrix::PRODUCTS,
     svd::OPS,
     triangular::OPS,
     tridiagonal::OPS,
