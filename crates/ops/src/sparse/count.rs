@@ -104,7 +104,7 @@ pub(super) const OPS: &[Op] = &[
 fn rows_of_splits(splits: &Tensor, values: usize) -> Result<Vec<usize>> {
     let splits = splits.values::<i64>()?;
     let (Some(&first), Some(&last)) = (splits.first(), splits.last()) else {
-        return Err(invalid_argument!("Must provide at least 2 elements for the splits argument"));
+        return Err(invalid_argument!("Splits must be non-empty"));
     };
     if first != 0 {
         return Err(invalid_argument!("Splits must start with 0, not with {first}"));
@@ -114,22 +114,75 @@ fn rows_of_splits(splits: &Tensor, values: usize) -> Result<Vec<usize>> {
             "Splits must end with the number of values, got {last} instead of {values}"
         ));
     }
-    let mut rows = Vec::with_capacity(values);
-    for (row, pair) in splits.windows(2).enumerate() {
-        if pair[1] < pair[0] {
-            return Err(invalid_argument!(
-                "Splits must not decrease, got {} and {}",
-                pair[0],
-                pair[1]
-            ));
-        }
-        rows.resize(rows.len() + (pair[1] - pair[0]) as usize, row);
-    }
-    Ok(rows)
+    // The last split stops the search, so that even splits that decrease give rows that exist.
+    let mut next = 0;
+    let rows = (0..values as i64).map(|at| {
+        next += splits[next..].iter().take_while(|&&split| split <= at).count();
+        next - 1
+    });
+    Ok(rows.collect())
 }
 
-/// The row of each entry of a sparse vector or matrix, and how many rows there are.
-fn rows_of_indices(
+/// The rows of a matrix, or the only one of a vector: that of each entry, and how many there are.
+fn rows_of_entries(indices: &[i64], shape: &[i64]) -> Result<(Vec<usize>, usize)> {
+    if shape.len() < 2 {
+        return Ok((vec![0; indices.len() / shape.len().max(1)], 1));
+    }
+    let rows = usize::try_from(shape[0])
+        .map_err(|_| invalid_argument!("a shape has no negative dimension, got {}", shape[0]))?;
+    Ok((indices.chunks_exact(shape.len()).map(|index| index[0] as usize).collect(), rows))
+}
+
+/// The first entry that has an index outside of the shape, and the dimension of that index.
+fn first_outside(indices: &[i64], shape: &[i64]) -> Option<(usize, usize)> {
+    let outside = |index: &[i64]| {
+        index.iter().zip(shape).position(|(&index, &size)| !(0..size).contains(&index))
+    };
+    let entries = indices.chunks_exact(shape.len().max(1)).enumerate();
+    entries.into_iter().find_map(|(at, index)| outside(index).map(|dim| (at, dim)))
+}
+
+/// The rows of the entries of what `SparseBincount` takes.
+fn rows_for_bins(indices: &Tensor, values: &Tensor, shape: &Tensor) -> Result<(Vec<usize>, usize)> {
+    for (name, part, rank) in [("indices", indices, 2), ("values", values, 1), ("shape", shape, 1)]
+    {
+        if part.rank() != rank {
+            return Err(invalid_argument!(
+                "Sparse {name} must be rank {rank} but is rank {}",
+                part.rank()
+            ));
+        }
+    }
+    let [entries, rank] = [indices.dims()[0], indices.dims()[1]];
+    if entries != values.num_elements() {
+        return Err(invalid_argument!(
+            "Number of elements in indices ({entries}) and values ({}) do not match",
+            values.num_elements()
+        ));
+    }
+    if rank != shape.num_elements() {
+        return Err(invalid_argument!(
+            "Index rank ({rank}) and shape rank ({}) do not match",
+            shape.num_elements()
+        ));
+    }
+    let (indices, shape) = (indices.values::<i64>()?, shape.values::<i64>()?);
+    if let Some((at, _)) = first_outside(indices, shape) {
+        let index: Vec<_> =
+            indices[at * rank..(at + 1) * rank].iter().map(ToString::to_string).collect();
+        return Err(invalid_argument!(
+            "Sparse index tuple indices[{at}, :] = [{}] is out of bounds",
+            index.join(", ")
+        ));
+    }
+    if rank == 0 {
+        return Ok((vec![0; entries], 1));
+    }
+    rows_of_entries(indices, shape)
+}
+
+/// The rows of the entries of what `SparseCountSparseOutput` takes.
+fn rows_for_counts(
     indices: &Tensor,
     values: &Tensor,
     shape: &Tensor,
@@ -140,16 +193,14 @@ fn rows_of_indices(
             indices.shape()
         ));
     }
-    if values.rank() != 1 || shape.rank() != 1 {
-        return Err(invalid_argument!(
-            "Input values and shape must be 1-dimensional tensors. Got: {} and {}",
-            values.shape(),
-            shape.shape()
-        ));
+    for (name, part) in [("values", values), ("shape", shape)] {
+        if part.rank() != 1 {
+            return Err(invalid_argument!("Input {name} must be a vector. Got: {}", part.shape()));
+        }
     }
     if indices.dims()[0] != values.num_elements() {
         return Err(invalid_argument!(
-            "Number of values must match first dimension of indices. Got {} values, indices shape: \
+            "Number of values must match first dimension of indices.Got {} values, indices shape: \
              {}",
             values.num_elements(),
             indices.shape()
@@ -157,26 +208,28 @@ fn rows_of_indices(
     }
     if indices.dims()[1] != shape.num_elements() {
         return Err(invalid_argument!(
-            "Number of dimensions must match second dimension of indices. Got {} dimensions, \
+            "Number of dimensions must match second dimension of indices.Got {} dimensions, \
              indices shape: {}",
             shape.num_elements(),
             indices.shape()
         ));
     }
-    let &[rows, _] = shape.values::<i64>()? else {
-        return Ok((vec![0; values.num_elements()], 1));
-    };
-    let rows = usize::try_from(rows)
-        .map_err(|_| invalid_argument!("a shape has no negative dimension, got {rows}"))?;
-    let of = indices.values::<i64>()?.chunks_exact(2).map(|index| {
-        usize::try_from(index[0]).ok().filter(|&row| row < rows).ok_or_else(|| {
-            invalid_argument!(
-                "Index out of bound. `batch` ({}) must be less than the dimension size ({rows}).",
-                index[0]
-            )
-        })
-    });
-    Ok((of.collect::<Result<_>>()?, rows))
+    if shape.num_elements() == 0 {
+        return Err(invalid_argument!("The shape argument requires at least one element."));
+    }
+    let (indices, shape) = (indices.values::<i64>()?, shape.values::<i64>()?);
+    if let Some((at, dim)) = first_outside(indices, shape) {
+        let sizes: Vec<_> = shape.iter().map(ToString::to_string).collect();
+        return Err(invalid_argument!(
+            "Invalid index value at {at}: dimension {dim} has value {} which is not in [0, {}) (as \
+             given by dense shape Tensor<type: int64 shape: [{}] values: {}>",
+            indices[at * shape.len() + dim],
+            shape[dim],
+            shape.len(),
+            sizes.join(" ")
+        ));
+    }
+    rows_of_entries(indices, shape)
 }
 
 #[derive(Debug)]
@@ -200,6 +253,16 @@ impl Kernel for Bins {
         let size = size.to_i64_vec()?[0];
         let size = usize::try_from(size)
             .map_err(|_| invalid_argument!("size ({size}) must be non-negative"))?;
+        let (rows, shape) = if self.is_ragged {
+            let splits = ctx.input(0)?;
+            let rows = rows_of_splits(splits, values.num_elements())?;
+            (rows, Shape::new(&[splits.num_elements() - 1, size])?)
+        } else {
+            let dense_shape = ctx.input(2)?;
+            let (rows, count) = rows_for_bins(ctx.input(0)?, values, dense_shape)?;
+            let is_vector = dense_shape.num_elements() <= 1;
+            (rows, if is_vector { Shape::new(&[size])? } else { Shape::new(&[count, size])? })
+        };
         if weights.num_elements() > 0 && weights.num_elements() != values.num_elements() {
             return Err(invalid_argument!(
                 "weights must have as many elements as values, {}, or none, got {}",
@@ -207,19 +270,13 @@ impl Kernel for Bins {
                 weights.num_elements()
             ));
         }
-        let (rows, shape) = if self.is_ragged {
-            let splits = ctx.input(0)?;
-            let rows = rows_of_splits(splits, values.num_elements())?;
-            (rows, Shape::new(&[splits.num_elements() - 1, size])?)
-        } else {
-            let dense_shape = ctx.input(2)?;
-            let (rows, count) = rows_of_indices(ctx.input(0)?, values, dense_shape)?;
-            let is_vector = dense_shape.num_elements() <= 1;
-            (rows, if is_vector { Shape::new(&[size])? } else { Shape::new(&[count, size])? })
-        };
         let values = values.to_i64_vec()?;
         if values.iter().any(|&value| value < 0) {
-            return Err(invalid_argument!("Input must be non-negative"));
+            return Err(if !self.is_ragged && shape.rank() == 1 {
+                invalid_argument!("Input arr must be non-negative!")
+            } else {
+                invalid_argument!("Input must be non-negative")
+            });
         }
         let output = dispatch!(
             weights.dtype(),
@@ -294,8 +351,8 @@ impl Kernel for Counts {
                 let weights = ctx.input(1)?;
                 if weights.num_elements() > 0 && weights.shape() != values.shape() {
                     return Err(invalid_argument!(
-                        "Weights and values must have the same shape. Weight shape: {}; values \
-                         shape: {}",
+                        "Weights and data must have the same shape. Weight shape: {}; data shape: \
+                         {}",
                         weights.shape(),
                         values.shape()
                     ));
@@ -304,17 +361,17 @@ impl Kernel for Counts {
             }
             Layout::Ragged => {
                 let (splits, values) = (ctx.input(0)?, ctx.input(1)?);
+                if splits.num_elements() < 2 {
+                    return Err(invalid_argument!(
+                        "Must provide at least 2 elements for the splits argument"
+                    ));
+                }
                 let rows = rows_of_splits(splits, values.num_elements())?;
                 (values, ctx.input(2)?, false, rows, splits.num_elements() - 1)
             }
             Layout::Sparse => {
                 let (values, shape) = (ctx.input(1)?, ctx.input(2)?);
-                let (rows, count) = rows_of_indices(ctx.input(0)?, values, shape)?;
-                if shape.num_elements() == 0 {
-                    return Err(invalid_argument!(
-                        "The shape argument requires at least one element."
-                    ));
-                }
+                let (rows, count) = rows_for_counts(ctx.input(0)?, values, shape)?;
                 (values, ctx.input(3)?, shape.num_elements() == 1, rows, count)
             }
         };
