@@ -613,9 +613,11 @@ fn read_references(inputs: &mut [Value], node: &CompiledNode) -> Result<()> {
 
 fn scalar<T: tensorfleet_tensor::Element>(value: Option<&Value>, what: &str) -> Result<T> {
     match value {
-        Some(Value::Tensor(tensor)) => tensor.scalar_value().map_err(|_| {
-            invalid_argument!("The input {what} must be a scalar, got shape {}", tensor.shape())
-        }),
+        Some(Value::Tensor(tensor)) if !tensor.shape().is_scalar() => Err(invalid_argument!(
+            "The second input must be a scalar, but it has shape {}",
+            tensor.shape()
+        )),
+        Some(Value::Tensor(tensor)) => tensor.scalar_value(),
         Some(Value::Ref(variable)) => variable.read()?.scalar_value(),
         _ => Err(internal!("the input {what} is missing")),
     }

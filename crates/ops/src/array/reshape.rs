@@ -112,6 +112,9 @@ impl Kernel for ExpandDims {
     }
 }
 
+/// A tensor has fewer dimensions than this.
+const MOST_DIMENSIONS: usize = 254;
+
 #[derive(Debug)]
 struct Reshape;
 
@@ -125,6 +128,12 @@ impl Kernel for Reshape {
         let sizes = ctx.input(1)?;
         if !is_legacy_vector(sizes) {
             return Err(invalid_argument!("sizes input must be 1-D, not {}", sizes.shape()));
+        }
+        if sizes.num_elements() >= MOST_DIMENSIONS {
+            return Err(invalid_argument!(
+                "too many dimensions: must be < {MOST_DIMENSIONS}, but received {}",
+                sizes.num_elements()
+            ));
         }
         let shape = complete(&sizes.to_i64_vec()?, input.dims())?;
         ctx.set_output(0, input.into_shape(shape)?);

@@ -68,7 +68,10 @@ impl Kernel for BroadcastTo {
             ));
         }
         let Some(view) = View::broadcast(input.dims(), shape.dims()) else {
-            return Err(invalid_argument!("Incompatible shapes: {} vs. {shape}", input.shape()));
+            return Err(invalid_argument!(
+                "Unable to broadcast tensor of shape {} to tensor of shape {shape}",
+                input.shape()
+            ));
         };
         check_size(input.dtype(), &shape)?;
         let output = materialize(input, view, parallel(ctx))?;

@@ -69,6 +69,10 @@ pub(super) const OPS: &[Op] = &[
     },
 ];
 
+/// TensorFlow keeps a barrier's tuples in a queue, behind the number of insertion and the key, and
+/// its messages count those too.
+const HIDDEN_COMPONENTS: usize = 2;
+
 #[derive(Debug)]
 struct Make {
     named: Named<Barrier>,
@@ -156,7 +160,8 @@ impl Kernel for InsertMany {
         }
         if without_first(values.shape())? != shapes[index] {
             return Err(invalid_argument!(
-                "Shape mismatch in component {index}.  Expected {}, got {}",
+                "Shape mismatch in tuple component {}. Expected {}, got {}",
+                index + HIDDEN_COMPONENTS,
                 shapes[index],
                 without_first(values.shape())?
             ));

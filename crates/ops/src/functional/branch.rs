@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tensorfleet_framework::{AsyncContext, AsyncKernel, Attrs, KernelDef, Op, Started, cpu_async};
 use tensorfleet_graph::Func;
-use tensorfleet_tensor::Result;
+use tensorfleet_tensor::{Result, invalid_argument};
 
 use super::call;
 use super::condition::is_true;
@@ -112,7 +112,11 @@ impl AsyncKernel for Case {
     }
 
     fn start(&self, ctx: AsyncContext) -> Result<Started> {
-        let index = ctx.input(0)?.scalar_value::<i32>()?;
+        let index = ctx.input(0)?;
+        if !index.shape().is_scalar() {
+            return Err(invalid_argument!("branch_index must be scalar"));
+        }
+        let index = index.scalar_value::<i32>()?;
         // An index that names no branch means the last one.
         let last = self.branches.len() - 1;
         let branch = usize::try_from(index).map_or(last, |index| index.min(last));

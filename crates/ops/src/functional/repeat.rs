@@ -107,9 +107,7 @@ impl AsyncKernel for For {
             || (delta < 0 && start < limit)
             || (delta == 0 && start != limit)
         {
-            return Err(invalid_argument!(
-                "Invalid start/limit/delta: start = {start}, limit = {limit}, delta = {delta}"
-            ));
+            return Err(invalid_argument!("Invalid start/limit/delta: {start} {limit} {delta}"));
         }
         let step = Arc::clone(&ctx.step);
         let body = step.functions.instantiate(&self.body)?;

@@ -119,7 +119,7 @@ impl Kernel for Gather {
             let found = usize::try_from(index).ok().filter(|&found| found < list.elements.len());
             let Some(found) = found else {
                 return Err(invalid_argument!(
-                    "Trying to gather element {index} in a list with {} elements.",
+                    "Index {index} out o range; list only has {} elements.",
                     list.elements.len()
                 ));
             };
