@@ -6,6 +6,7 @@ mod reader;
 mod reader_make;
 mod reader_ops;
 mod reader_source;
+mod remap;
 mod restore;
 mod save;
 
@@ -14,8 +15,15 @@ use std::borrow::Cow;
 use tensorfleet_framework::Op;
 use tensorfleet_tensor::{Result, Tensor, invalid_argument};
 
-pub(super) const OPS: &[&[Op]] =
-    &[file::OPS, filename::OPS, reader_make::OPS, reader_ops::OPS, restore::OPS, save::OPS];
+pub(super) const OPS: &[&[Op]] = &[
+    file::OPS,
+    filename::OPS,
+    reader_make::OPS,
+    reader_ops::OPS,
+    remap::OPS,
+    restore::OPS,
+    save::OPS,
+];
 
 /// Work with files takes a while: it belongs on threads that may wait for a disk.
 const FILE_COST: u64 = 1_000_000;

@@ -2,6 +2,7 @@
 
 mod access;
 mod assemble;
+mod composite;
 mod gradient;
 mod make;
 pub(crate) mod tensor_list;
@@ -9,4 +10,5 @@ mod tensor_map;
 
 use tensorfleet_framework::Op;
 
-pub(super) const OPS: &[&[Op]] = &[access::OPS, assemble::OPS, make::OPS, tensor_map::OPS];
+pub(super) const OPS: &[&[Op]] =
+    &[access::OPS, assemble::OPS, composite::OPS, make::OPS, tensor_map::OPS];
