@@ -2,17 +2,16 @@
 //! of an old matrix in their new places.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind};
 
 use tensorfleet_checkpoint::Checkpoint;
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
 use tensorfleet_tensor::{
     DType, Result, Shape, Tensor, failed_precondition, invalid_argument, not_found, out_of_range,
-    unimplemented_error, unknown_error,
+    unimplemented_error,
 };
 
-use super::{FILE_COST, files, text};
+use super::{FILE_COST, text};
+use crate::record::{Compression, Stream, files};
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -123,13 +122,9 @@ impl VocabRemapping {
     }
 }
 
-fn lines(name: &str) -> Result<impl Iterator<Item = Result<Vec<u8>>>> {
-    let failed = |error: std::io::Error| match error.kind() {
-        ErrorKind::NotFound => not_found!("{name}; No such file or directory"),
-        _ => unknown_error!("{name}; {error}"),
-    };
-    let lines = BufReader::new(File::open(name).map_err(failed)?).split(b'\n');
-    Ok(lines.map(move |line| line.map_err(failed)))
+fn lines(name: &str) -> Result<impl Iterator<Item = Result<Vec<u8>>> + use<>> {
+    let mut file = Stream::open(&*files(), name, Compression::None, None)?;
+    Ok(std::iter::from_fn(move || file.line().transpose()))
 }
 
 #[derive(Debug)]
