@@ -25,6 +25,27 @@ pub fn fixed_length_record_reader_v2(graph: &Graph, record_bytes: i64) -> OpBuil
     graph.op("FixedLengthRecordReaderV2").attr("record_bytes", record_bytes)
 }
 
+/// Which lines of an old vocabulary the lines of a new one are.
+///
+/// Op `GenerateVocabRemapping`. Outputs: `remapping: int64`, `num_present: int32`.
+///
+/// Attributes with defaults: `old_vocab_size: int = -1`.
+#[track_caller]
+pub fn generate_vocab_remapping(
+    graph: &Graph,
+    new_vocab_file: impl Operand,
+    old_vocab_file: impl Operand,
+    new_vocab_offset: i64,
+    num_new_vocab: i64,
+) -> OpBuilder {
+    graph
+        .op("GenerateVocabRemapping")
+        .input(new_vocab_file)
+        .input(old_vocab_file)
+        .attr("new_vocab_offset", new_vocab_offset)
+        .attr("num_new_vocab", num_new_vocab)
+}
+
 /// A reader that returns the names of files themselves.
 ///
 /// Op `IdentityReader`. Output: `reader_handle: string`.
@@ -43,6 +64,33 @@ pub fn identity_reader(graph: &Graph) -> OpBuilder {
 #[track_caller]
 pub fn identity_reader_v2(graph: &Graph) -> OpBuilder {
     graph.op("IdentityReaderV2")
+}
+
+/// A matrix of a checkpoint with rows and columns in new places.
+///
+/// Op `LoadAndRemapMatrix`. Output: `output_matrix: float`.
+///
+/// Attributes with defaults: `max_rows_in_memory: int = -1`.
+#[track_caller]
+pub fn load_and_remap_matrix(
+    graph: &Graph,
+    ckpt_path: impl Operand,
+    old_tensor_name: impl Operand,
+    row_remapping: impl Operand,
+    col_remapping: impl Operand,
+    initializing_values: impl Operand,
+    num_rows: i64,
+    num_cols: i64,
+) -> OpBuilder {
+    graph
+        .op("LoadAndRemapMatrix")
+        .input(ckpt_path)
+        .input(old_tensor_name)
+        .input(row_remapping)
+        .input(col_remapping)
+        .input(initializing_values)
+        .attr("num_rows", num_rows)
+        .attr("num_cols", num_cols)
 }
 
 /// The names of files that match patterns.

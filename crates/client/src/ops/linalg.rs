@@ -117,6 +117,43 @@ pub fn batch_svd(graph: &Graph, input: impl Operand) -> OpBuilder {
     graph.op("BatchSvd").input(input)
 }
 
+/// The starts of rows, the columns and the values of one sparse matrix.
+///
+/// Op `CSRSparseMatrixComponents`. Outputs: `row_ptrs: int32`, `col_inds: int32`, `values`.
+#[track_caller]
+pub fn csr_sparse_matrix_components(
+    graph: &Graph,
+    csr_sparse_matrix: impl Operand,
+    index: impl Operand,
+    type_: DType,
+) -> OpBuilder {
+    graph.op("CSRSparseMatrixComponents").input(csr_sparse_matrix).input(index).attr("type", type_)
+}
+
+/// Sparse matrices as a dense tensor.
+///
+/// Op `CSRSparseMatrixToDense`. Output: `dense_output`.
+#[track_caller]
+pub fn csr_sparse_matrix_to_dense(
+    graph: &Graph,
+    sparse_input: impl Operand,
+    type_: DType,
+) -> OpBuilder {
+    graph.op("CSRSparseMatrixToDense").input(sparse_input).attr("type", type_)
+}
+
+/// Sparse matrices as indices, values and a shape.
+///
+/// Op `CSRSparseMatrixToSparseTensor`. Outputs: `indices: int64`, `values`, `dense_shape: int64`.
+#[track_caller]
+pub fn csr_sparse_matrix_to_sparse_tensor(
+    graph: &Graph,
+    sparse_matrix: impl Operand,
+    type_: DType,
+) -> OpBuilder {
+    graph.op("CSRSparseMatrixToSparseTensor").input(sparse_matrix).attr("type", type_)
+}
+
 /// The lower triangular `L` with `L L* = A`.
 ///
 /// Op `Cholesky`. Output: `output`.
@@ -131,6 +168,18 @@ pub fn cholesky(graph: &Graph, input: impl Operand) -> OpBuilder {
 #[track_caller]
 pub fn cholesky_grad(graph: &Graph, l: impl Operand, grad: impl Operand) -> OpBuilder {
     graph.op("CholeskyGrad").input(l).input(grad)
+}
+
+/// Sparse matrices of the elements of a dense tensor at `indices`.
+///
+/// Op `DenseToCSRSparseMatrix`. Output: `sparse_output: variant`.
+#[track_caller]
+pub fn dense_to_csr_sparse_matrix(
+    graph: &Graph,
+    dense_input: impl Operand,
+    indices: impl Operand,
+) -> OpBuilder {
+    graph.op("DenseToCSRSparseMatrix").input(dense_input).input(indices)
 }
 
 /// Eigenvalues and eigenvectors of square matrices.
@@ -260,6 +309,65 @@ pub fn self_adjoint_eig(graph: &Graph, input: impl Operand) -> OpBuilder {
 #[track_caller]
 pub fn self_adjoint_eig_v2(graph: &Graph, input: impl Operand) -> OpBuilder {
     graph.op("SelfAdjointEigV2").input(input)
+}
+
+/// The products of sparse and dense matrices.
+///
+/// Op `SparseMatrixMatMul`. Output: `output`.
+///
+/// Attributes with defaults: `transpose_a: bool = false`, `transpose_b: bool = false`,
+/// `adjoint_a: bool = false`, `adjoint_b: bool = false`, `transpose_output: bool = false`,
+/// `conjugate_output: bool = false`.
+#[track_caller]
+pub fn sparse_matrix_mat_mul(graph: &Graph, a: impl Operand, b: impl Operand) -> OpBuilder {
+    graph.op("SparseMatrixMatMul").input(a).input(b)
+}
+
+/// How many entries sparse matrices have.
+///
+/// Op `SparseMatrixNNZ`. Output: `nnz: int32`.
+#[track_caller]
+pub fn sparse_matrix_nnz(graph: &Graph, sparse_matrix: impl Operand) -> OpBuilder {
+    graph.op("SparseMatrixNNZ").input(sparse_matrix)
+}
+
+/// The products of sparse matrices.
+///
+/// Op `SparseMatrixSparseMatMul`. Output: `c: variant`.
+///
+/// Attributes with defaults: `transpose_a: bool = false`, `transpose_b: bool = false`,
+/// `adjoint_a: bool = false`, `adjoint_b: bool = false`.
+#[track_caller]
+pub fn sparse_matrix_sparse_mat_mul(
+    graph: &Graph,
+    a: impl Operand,
+    b: impl Operand,
+    type_: DType,
+) -> OpBuilder {
+    graph.op("SparseMatrixSparseMatMul").input(a).input(b).attr("type", type_)
+}
+
+/// Sparse matrices with rows for columns.
+///
+/// Op `SparseMatrixTranspose`. Output: `output: variant`.
+///
+/// Attributes with defaults: `conjugate: bool = false`.
+#[track_caller]
+pub fn sparse_matrix_transpose(graph: &Graph, input: impl Operand, type_: DType) -> OpBuilder {
+    graph.op("SparseMatrixTranspose").input(input).attr("type", type_)
+}
+
+/// Sparse matrices from indices, values and a shape.
+///
+/// Op `SparseTensorToCSRSparseMatrix`. Output: `sparse_matrix: variant`.
+#[track_caller]
+pub fn sparse_tensor_to_csr_sparse_matrix(
+    graph: &Graph,
+    indices: impl Operand,
+    values: impl Operand,
+    dense_shape: impl Operand,
+) -> OpBuilder {
+    graph.op("SparseTensorToCSRSparseMatrix").input(indices).input(values).input(dense_shape)
 }
 
 /// The singular values and vectors of matrices.

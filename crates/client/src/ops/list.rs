@@ -2,6 +2,35 @@
 
 use super::prelude::*;
 
+/// A tensor of several parts as one variant.
+///
+/// Op `CompositeTensorVariantFromComponents`. Output: `encoded: variant`.
+#[track_caller]
+pub fn composite_tensor_variant_from_components(
+    graph: &Graph,
+    components: impl IntoIterator<Item = impl Operand>,
+    metadata: &str,
+) -> OpBuilder {
+    graph.op("CompositeTensorVariantFromComponents").inputs(components).attr("metadata", metadata)
+}
+
+/// The parts of a tensor in a variant.
+///
+/// Op `CompositeTensorVariantToComponents`. Output: `components` (a list).
+#[track_caller]
+pub fn composite_tensor_variant_to_components(
+    graph: &Graph,
+    encoded: impl Operand,
+    metadata: &str,
+    tcomponents: &[DType],
+) -> OpBuilder {
+    graph
+        .op("CompositeTensorVariantToComponents")
+        .input(encoded)
+        .attr("metadata", metadata)
+        .attr("Tcomponents", tcomponents.to_vec())
+}
+
 /// A list without elements.
 ///
 /// Op `EmptyTensorList`. Output: `handle: variant`.

@@ -24,6 +24,18 @@ pub fn all_candidate_sampler(
         .attr("unique", unique)
 }
 
+/// The largest values of each row, and where they are.
+///
+/// Op `ApproxTopK`. Outputs: `values`, `indices: int32`.
+///
+/// Attributes with defaults: `reduction_dimension: int = -1`, `recall_target: float = 0.95`,
+/// `is_max_k: bool = true`, `reduction_input_size_override: int = -1`,
+/// `aggregate_to_topk: bool = true`.
+#[track_caller]
+pub fn approx_top_k(graph: &Graph, input: impl Operand, k: i64) -> OpBuilder {
+    graph.op("ApproxTopK").input(input).attr("k", k)
+}
+
 /// The means of windows of images.
 ///
 /// Op `AvgPool`. Output: `output`.
@@ -1134,6 +1146,16 @@ pub fn in_top_kv2(
     k: impl Operand,
 ) -> OpBuilder {
     graph.op("InTopKV2").input(predictions).input(targets).input(k)
+}
+
+/// The nearest rows that never rise, and which values share a level.
+///
+/// Op `IsotonicRegression`. Outputs: `output`, `segments: int32`.
+///
+/// Attributes with defaults: `output_dtype: type = DT_FLOAT`.
+#[track_caller]
+pub fn isotonic_regression(graph: &Graph, input: impl Operand) -> OpBuilder {
+    graph.op("IsotonicRegression").input(input)
 }
 
 /// Half of the sum of squares.

@@ -55,6 +55,21 @@ pub fn random_gamma(graph: &Graph, shape: impl Operand, alpha: impl Operand) -> 
     graph.op("RandomGamma").input(shape).input(alpha)
 }
 
+/// Where a position goes in a random order of all positions.
+///
+/// Op `RandomIndexShuffle`. Output: `output`.
+///
+/// Attributes with defaults: `rounds: int = 4`.
+#[track_caller]
+pub fn random_index_shuffle(
+    graph: &Graph,
+    index: impl Operand,
+    seed: impl Operand,
+    max_index: impl Operand,
+) -> OpBuilder {
+    graph.op("RandomIndexShuffle").input(index).input(seed).input(max_index)
+}
+
 /// Poisson distributed numbers, `shape` of them for each rate.
 ///
 /// Op `RandomPoisson`. Output: `output`.
@@ -277,6 +292,29 @@ pub fn stateless_multinomial(
     seed: impl Operand,
 ) -> OpBuilder {
     graph.op("StatelessMultinomial").input(logits).input(num_samples).input(seed)
+}
+
+/// Normal numbers within bounds, from a seed and parameters of any shape.
+///
+/// Op `StatelessParameterizedTruncatedNormal`. Output: `output`.
+#[track_caller]
+pub fn stateless_parameterized_truncated_normal(
+    graph: &Graph,
+    shape: impl Operand,
+    seed: impl Operand,
+    means: impl Operand,
+    stddevs: impl Operand,
+    minvals: impl Operand,
+    maxvals: impl Operand,
+) -> OpBuilder {
+    graph
+        .op("StatelessParameterizedTruncatedNormal")
+        .input(shape)
+        .input(seed)
+        .input(means)
+        .input(stddevs)
+        .input(minvals)
+        .input(maxvals)
 }
 
 /// Binomially distributed numbers; equal seeds give equal numbers.
