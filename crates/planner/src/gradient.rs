@@ -280,7 +280,7 @@ impl Inner {
     /// For each argument its gradient among the outputs of `node`.
     fn spread(&self, node: NodeId) -> Vec<Option<Gradient>> {
         let gradient = |(index, &is): (usize, &bool)| {
-            is.then(|| Gradient::Dense(Output { node, index: index as u32 }))
+            is.then_some(Gradient::Dense(Output { node, index: index as u32 }))
         };
         self.is_continuous.iter().enumerate().map(gradient).collect()
     }

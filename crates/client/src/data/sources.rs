@@ -82,7 +82,7 @@ impl Iterator for Records {
         if self.is_broken {
             return None;
         }
-        let record = self.reader.next().transpose();
+        let record = self.reader.read().transpose();
         // Behind a broken record nothing can be found any more.
         self.is_broken = matches!(record, Some(Err(_)));
         record

@@ -289,7 +289,7 @@ impl Contents {
             let Some(open) = &mut self.open else { return Ok(None) };
             let read = match open {
                 Open::Lines(stream) => stream.line(),
-                Open::Records(reader) => reader.next(),
+                Open::Records(reader) => reader.read(),
                 Open::Fixed { stream, left, ahead } => {
                     let name = self.files.get(self.next_file - 1).map_or("", String::as_str);
                     fixed(stream, left, ahead, &self.format, name)

@@ -166,7 +166,7 @@ impl Source for TfRecords {
     fn next(&mut self) -> Result<Option<Record>> {
         let Some((work, reader)) = &mut self.open else { return Ok(None) };
         let key = place(work, reader.offset());
-        match reader.next()? {
+        match reader.read()? {
             Some(value) => Ok(Some(Record { key, value: value.into() })),
             None => {
                 self.open = None;

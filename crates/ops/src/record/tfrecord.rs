@@ -37,7 +37,7 @@ impl RecordReader {
 
     /// The next record; `None` at the end. A file that ends within the length of a record just
     /// ends, as for TensorFlow; one that ends within the data has lost some.
-    pub fn next(&mut self) -> Result<Option<Vec<u8>>> {
+    pub fn read(&mut self) -> Result<Option<Vec<u8>>> {
         let start = self.stream.position();
         let Some(length) = self.checked(start, LENGTH as u64)? else { return Ok(None) };
         let length = u64::from_le_bytes(length.try_into().map_err(|_| corrupted(start))?);
@@ -126,7 +126,7 @@ mod tests {
         let mut reader = RecordReader::new(stream);
         let mut text = String::new();
         loop {
-            match reader.next() {
+            match reader.read() {
                 Ok(None) => break text.push_str("end"),
                 Ok(Some(record)) => text += &format!("{} ", String::from_utf8_lossy(&record)),
                 Err(error) => break text.push_str(&error.to_string()),

@@ -237,7 +237,7 @@ impl ShardElements {
             };
             let mut element = Vec::with_capacity(self.signature.types.len());
             for _ in &self.signature.types {
-                match reader.next()? {
+                match reader.read()? {
                     Some(record) => element.push(decode_tensor(record.into())?),
                     None if element.is_empty() => break,
                     None => return Err(data_loss!("{}: an element is incomplete", self.directory)),
