@@ -4,7 +4,7 @@
 //! are compiled once and checked once. Cheap steps come first.
 
 use crate::step::{self, Steps};
-use crate::{Result, codegen, test, tidy};
+use crate::{Result, codegen, instructions, test, tidy};
 
 pub(crate) fn run() -> Result {
     let mut steps = Steps::default();
@@ -20,6 +20,7 @@ pub(crate) fn run() -> Result {
         step::run(step::cargo(arguments).env("RUSTDOCFLAGS", "-D warnings"))
     })?;
     test::steps(&mut steps)?;
+    steps.run("instructions", instructions::check)?;
     steps.summarise();
     Ok(())
 }

@@ -12,6 +12,7 @@ mod bench;
 mod ci;
 mod codegen;
 mod conformance;
+mod instructions;
 mod python;
 mod step;
 mod test;
@@ -35,6 +36,7 @@ Commands:
   differential [ARGS]   Compare ops with TensorFlow's on random cases; ARGS go to its command line
   golden [FAMILY..]     Record golden vectors for the op tests from TensorFlow
   bench [ARGS]          Measure our servers against TensorFlow's; --help lists ARGS
+  instructions          Count the instructions of hot paths; --update writes the budgets
   codegen [--check]     Rust code for the .proto files; --check only compares it
   tidy                  The rules of STYLE.md that a program can check
 
@@ -66,6 +68,8 @@ fn run(arguments: &[String]) -> Result {
         ("codegen", [flag]) if flag == "--check" => codegen::check(),
         ("conformance", _) => conformance::run(rest),
         ("differential", _) => conformance::differential(rest),
+        ("instructions", []) => instructions::check(),
+        ("instructions", [flag]) if flag == "--update" => instructions::update(),
         ("bench", _) => bench::run(rest),
         ("golden", _) => conformance::golden(rest),
         ("help" | "--help" | "-h", _) => {

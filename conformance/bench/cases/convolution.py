@@ -36,6 +36,12 @@ def first():
     return _convolution(64, 28, 1, 32, 5)
 
 
+@case("convolution/5x5", jobs={"worker": 1}, flops=_flops(64, 14, 32, 64, 5))
+def second():
+    """A 5 x 5 convolution of 64 images, 14 x 14, 32 to 64 channels, and both gradients"""
+    return _convolution(64, 14, 32, 64, 5)
+
+
 @case("convolution/1x1", jobs={"worker": 1}, flops=_flops(8, 28, 256, 64, 1))
 def one_by_one():
     """A 1 x 1 convolution of 8 images, 28 x 28, 256 to 64 channels, and both gradients"""

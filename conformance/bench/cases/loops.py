@@ -53,7 +53,8 @@ def nested():
 def recurrent():
     """A recurrent cell over 100 positions and its gradient, batch 32, 64 units"""
     inputs = v1.placeholder(tf.float32, [100, 32, 64])
-    weights = variable("weights", [128, 64], scale=0.1)
+    # Large enough that the gradient does not vanish on its way through all positions.
+    weights = variable("weights", [128, 64], scale=0.2)
     read = weights.read_value()
 
     def cell(position, state):

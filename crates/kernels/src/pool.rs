@@ -10,6 +10,7 @@ use crate::conv::Axis;
 use crate::parallel::{rows, rows_mut};
 use crate::real::{Real, Wide, widened};
 use crate::reduce::Ordered;
+use crate::simd::dispatch;
 
 /// Values of windows below which another thread is not worth waking.
 const MIN_VALUES: usize = 32 * 1024;
@@ -73,22 +74,6 @@ impl Pool {
         MIN_VALUES.div_ceil((self.output_image() * self.window()).max(1))
     }
 
-    /// Calls `f` with the offset in the image of each pixel in the window of an output position.
-    fn for_each_pixel(&self, [z, y, x]: [usize; 3], mut f: impl FnMut(usize)) {
-        let [depth, height, width] = &self.axes;
-        let ((levels, top), (lines, first), (cols, left)) =
-            (depth.taps(z), height.taps(y), width.taps(x));
-        for level in 0..levels.len() {
-            let plane = (top + level * depth.dilation) * height.input;
-            for line in 0..lines.len() {
-                let row = (plane + first + line * height.dilation) * width.input;
-                for col in 0..cols.len() {
-                    f((row + left + col * width.dilation) * self.channels);
-                }
-            }
-        }
-    }
-
     /// The position of an output row: image, depth and height.
     fn row_position(&self, row: usize) -> [usize; 3] {
         let [depth, height, _] = &self.axes;
@@ -100,6 +85,7 @@ impl Pool {
     }
 
     /// Calls `f(position, out_offset)` for each output position of an image.
+    #[inline(always)]
     fn for_each_position(&self, mut f: impl FnMut([usize; 3], usize)) {
         let [depth, height, width] = &self.axes;
         let mut at = 0;
@@ -118,6 +104,51 @@ impl Pool {
     }
 }
 
+/// Where the windows lie: for each axis and output position, how many inputs and the first of them.
+///
+/// That takes divisions, so it is worked out once for the axis and not for each pixel.
+#[derive(Debug)]
+struct Windows<'a> {
+    shape: &'a Pool,
+    taps: [Vec<(usize, usize)>; 3],
+}
+
+impl<'a> Windows<'a> {
+    fn new(shape: &'a Pool) -> Self {
+        let taps = shape.axes.map(|axis| {
+            let taps = |at| {
+                let (taps, first) = axis.taps(at);
+                (taps.len(), first)
+            };
+            (0..axis.output).map(taps).collect()
+        });
+        Self { shape, taps }
+    }
+
+    /// Calls `f` with the offset in the image of each pixel in the window of an output position.
+    #[inline(always)]
+    fn for_each_pixel(&self, [z, y, x]: [usize; 3], mut f: impl FnMut(usize)) {
+        let [depth, height, width] = &self.shape.axes;
+        let [(levels, top), (lines, first), (cols, left)] =
+            [self.taps[0][z], self.taps[1][y], self.taps[2][x]];
+        for level in 0..levels {
+            let plane = (top + level * depth.dilation) * height.input;
+            for line in 0..lines {
+                let row = (plane + first + line * height.dilation) * width.input;
+                for col in 0..cols {
+                    f((row + left + col * width.dilation) * self.shape.channels);
+                }
+            }
+        }
+    }
+
+    /// One by the number of pixels in a window.
+    fn share<W: Wide>(&self, [z, y, x]: [usize; 3]) -> W {
+        let count = self.taps[0][z].0 * self.taps[1][y].0 * self.taps[2][x].0;
+        W::of(1.0) / W::of(count as f64)
+    }
+}
+
 /// The largest value of each window. NaN is passed over; a window without any larger value gives the
 /// lowest finite one, as in TensorFlow.
 ///
@@ -125,14 +156,7 @@ impl Pool {
 /// If a slice has not the length that the shape says.
 pub fn max_pool<T: Ordered>(par: Parallel, shape: &Pool, x: &[T], out: &mut [T]) {
     shape.check(x.len(), out.len());
-    for_each_window(par, shape, x, out, |image, position, out| {
-        out.fill(T::FINITE_LOWEST);
-        shape.for_each_pixel(position, |at| {
-            for (out, &x) in out.iter_mut().zip(&image[at..at + shape.channels]) {
-                *out = if x > *out { x } else { *out };
-            }
-        });
-    });
+    for_each_row(par, shape, x, out, max_row);
 }
 
 /// The place of the first largest value of each window, as an index into its image.
@@ -141,9 +165,7 @@ pub fn max_pool<T: Ordered>(par: Parallel, shape: &Pool, x: &[T], out: &mut [T])
 /// If a slice has not the length that the shape says.
 pub fn argmax_pool<T: Ordered>(par: Parallel, shape: &Pool, x: &[T], out: &mut [i64]) {
     shape.check(x.len(), out.len());
-    for_each_window(par, shape, x, out, |image, position, out| {
-        first_maxima(shape, image, position, &mut vec![T::FINITE_LOWEST; shape.channels], out);
-    });
+    for_each_row(par, shape, x, out, argmax_row);
 }
 
 /// The average of each window.
@@ -153,26 +175,13 @@ pub fn argmax_pool<T: Ordered>(par: Parallel, shape: &Pool, x: &[T], out: &mut [
 pub fn avg_pool<T: Real>(par: Parallel, shape: &Pool, x: &[T], out: &mut [T]) {
     shape.check(x.len(), out.len());
     let x = widened(x);
-    for_each_window(par, shape, &x, out, |image, position, out| {
-        // Few channels need no memory for their sums.
-        let mut small = [<T::Wide as Zero>::zero(); 64];
-        let mut large = Vec::new();
-        let sums = if shape.channels <= 64 {
-            &mut small[..shape.channels]
-        } else {
-            large.resize(shape.channels, <T::Wide as Zero>::zero());
-            &mut large[..]
-        };
-        let mut count = 0;
-        shape.for_each_pixel(position, |at| {
-            count += 1;
-            for (sum, &x) in sums.iter_mut().zip(&image[at..at + shape.channels]) {
-                *sum = *sum + x;
-            }
-        });
-        let share = T::Wide::of(1.0) / T::Wide::of(f64::from(count));
-        sums.iter_mut().for_each(|sum| *sum = *sum * share);
-        T::narrow_slice(sums, out);
+    for_each_row(par, shape, &x, out, |windows, image, row, out: &mut [T]| {
+        if let Some(out) = T::as_wide_mut(out) {
+            return avg_row(windows, image, row, out);
+        }
+        let mut wide = vec![<T::Wide as Zero>::zero(); out.len()];
+        avg_row(windows, image, row, &mut wide);
+        T::narrow_slice(&wide, out);
     });
 }
 
@@ -189,30 +198,10 @@ pub fn max_pool_grad<T: Real + Ordered>(
     out: &mut [T],
 ) {
     shape.check(x.len(), gradient.len());
-    for_each_image(par, shape, (x, gradient), out, |x, gradient, sums| {
-        let mut best = vec![T::FINITE_LOWEST; shape.channels];
-        let mut places = vec![0; shape.channels];
-        shape.for_each_position(|position, at| {
-            let gradient = &gradient[at..at + shape.channels];
-            first_maxima(shape, x, position, &mut best, &mut places);
-            match ties {
-                Ties::First => {
-                    for (&place, gradient) in places.iter().zip(gradient) {
-                        let place = place as usize;
-                        sums[place] = sums[place] + gradient.widen();
-                    }
-                }
-                Ties::All => shape.for_each_pixel(position, |at| {
-                    let pixel = x[at..at + shape.channels].iter().zip(&best);
-                    let sums = sums[at..].iter_mut();
-                    for (((x, best), gradient), sum) in pixel.zip(gradient).zip(sums) {
-                        if x == best {
-                            *sum = *sum + gradient.widen();
-                        }
-                    }
-                }),
-            }
-        });
+    let gradient = widened(gradient);
+    for_each_image(par, shape, (x, &gradient), out, |windows, x, gradient, sums| match ties {
+        Ties::First => max_image_grad(windows, x, gradient, sums),
+        Ties::All => max_image_grad_of_all(windows, x, gradient, sums),
     });
 }
 
@@ -224,56 +213,157 @@ pub fn avg_pool_grad<T: Real>(par: Parallel, shape: &Pool, gradient: &[T], out: 
     shape.check(out.len(), gradient.len());
     let gradient = widened(gradient);
     let none: &[T] = &[];
-    for_each_image(par, shape, (none, &gradient), out, |_, gradient, sums| {
-        let mut shares = vec![<T::Wide as Zero>::zero(); shape.channels];
-        shape.for_each_position(|position, at| {
-            let mut count = 0;
-            shape.for_each_pixel(position, |_| count += 1);
-            let share = T::Wide::of(1.0) / T::Wide::of(f64::from(count));
-            for (shares, &gradient) in shares.iter_mut().zip(&gradient[at..]) {
-                *shares = gradient * share;
+    for_each_image(par, shape, (none, &gradient), out, |windows, _, gradient, sums| {
+        avg_image_grad(windows, gradient, sums);
+    });
+}
+
+dispatch! {
+    fn max_row[I, T: Ordered](windows: &Windows<'_>, image: &[T], row: [usize; 2], out: &mut [T]) {
+        let channels = windows.shape.channels;
+        for (x, out) in out.chunks_exact_mut(channels).enumerate() {
+            out.fill(T::FINITE_LOWEST);
+            windows.for_each_pixel([row[0], row[1], x], |at| {
+                for (out, &x) in out.iter_mut().zip(&image[at..at + channels]) {
+                    *out = if x > *out { x } else { *out };
+                }
+            });
+        }
+    }
+}
+
+fn argmax_row<T: Ordered>(windows: &Windows<'_>, image: &[T], row: [usize; 2], out: &mut [i64]) {
+    let channels = windows.shape.channels;
+    let mut best = vec![T::FINITE_LOWEST; channels];
+    for (x, places) in out.chunks_exact_mut(channels).enumerate() {
+        best.fill(T::FINITE_LOWEST);
+        let mut first = true;
+        windows.for_each_pixel([row[0], row[1], x], |at| {
+            let pixel = image[at..at + channels].iter().enumerate();
+            for ((channel, &x), (best, place)) in pixel.zip(best.iter_mut().zip(&mut *places)) {
+                // Where nothing is larger (all NaN, say) the first place stands.
+                if first || x > *best {
+                    *place = (at + channel).cast_signed() as i64;
+                }
+                if x > *best {
+                    *best = x;
+                }
             }
-            shape.for_each_pixel(position, |at| {
-                for (sum, &share) in sums[at..].iter_mut().zip(&shares) {
-                    *sum = *sum + share;
+            first = false;
+        });
+    }
+}
+
+dispatch! {
+    fn avg_row[I, W: Wide](windows: &Windows<'_>, image: &[W], row: [usize; 2], out: &mut [W]) {
+        let channels = windows.shape.channels;
+        for (x, sums) in out.chunks_exact_mut(channels).enumerate() {
+            sums.fill(W::zero());
+            let position = [row[0], row[1], x];
+            windows.for_each_pixel(position, |at| {
+                for (sum, &x) in sums.iter_mut().zip(&image[at..at + channels]) {
+                    *sum = *sum + x;
+                }
+            });
+            let share = windows.share::<W>(position);
+            sums.iter_mut().for_each(|sum| *sum = *sum * share);
+        }
+    }
+}
+
+dispatch! {
+    /// Adds each gradient where the first maximum of its window is.
+    ///
+    /// Every pixel of the window is visited twice, for all channels at once: to number the pixel of
+    /// each channel's maximum, then to add the gradient to those channels whose number it is. So
+    /// both passes are loops over adjacent values, without a jump for each maximum.
+    fn max_image_grad[I, T: Ordered, W: Wide](
+        windows: &Windows<'_>,
+        image: &[T],
+        gradient: &[W],
+        sums: &mut [W],
+    ) {
+        let channels = windows.shape.channels;
+        let mut best = vec![T::FINITE_LOWEST; channels];
+        let mut numbers = vec![0_u32; channels];
+        windows.shape.for_each_position(|position, at| {
+            let gradient = &gradient[at..at + channels];
+            best.fill(T::FINITE_LOWEST);
+            // Where nothing is larger (all NaN, say) the first pixel stands.
+            numbers.fill(0);
+            let mut number = 0;
+            windows.for_each_pixel(position, |at| {
+                let pixel = &image[at..at + channels];
+                for ((&x, best), own) in pixel.iter().zip(&mut best).zip(&mut numbers) {
+                    let larger = x > *best;
+                    *best = if larger { x } else { *best };
+                    *own = if larger { number } else { *own };
+                }
+                number += 1;
+            });
+            number = 0;
+            windows.for_each_pixel(position, |at| {
+                let sums = &mut sums[at..at + channels];
+                for ((sum, &gradient), &own) in sums.iter_mut().zip(gradient).zip(&numbers) {
+                    *sum = *sum + if own == number { gradient } else { W::zero() };
+                }
+                number += 1;
+            });
+        });
+    }
+}
+
+dispatch! {
+    /// Adds each gradient to every place that has the maximum of its window.
+    fn max_image_grad_of_all[I, T: Ordered, W: Wide](
+        windows: &Windows<'_>,
+        image: &[T],
+        gradient: &[W],
+        sums: &mut [W],
+    ) {
+        let channels = windows.shape.channels;
+        let mut best = vec![T::FINITE_LOWEST; channels];
+        windows.shape.for_each_position(|position, at| {
+            let gradient = &gradient[at..at + channels];
+            best.fill(T::FINITE_LOWEST);
+            windows.for_each_pixel(position, |at| {
+                for (best, &x) in best.iter_mut().zip(&image[at..at + channels]) {
+                    *best = if x > *best { x } else { *best };
+                }
+            });
+            windows.for_each_pixel(position, |at| {
+                let pixel = image[at..at + channels].iter().zip(&best);
+                let sums = sums[at..at + channels].iter_mut();
+                for (((x, best), &gradient), sum) in pixel.zip(gradient).zip(sums) {
+                    *sum = *sum + if x == best { gradient } else { W::zero() };
                 }
             });
         });
-    });
+    }
 }
 
-/// Finds, for each channel of a window, the largest value and the first place that has it.
-fn first_maxima<T: Ordered>(
-    shape: &Pool,
-    image: &[T],
-    position: [usize; 3],
-    best: &mut [T],
-    places: &mut [i64],
-) {
-    best.fill(T::FINITE_LOWEST);
-    let mut first = true;
-    shape.for_each_pixel(position, |at| {
-        let pixel = image[at..at + shape.channels].iter().enumerate();
-        for ((channel, &x), (best, place)) in pixel.zip(best.iter_mut().zip(places.iter_mut())) {
-            // Where nothing is larger (all NaN, say) the first place stands.
-            if first || x > *best {
-                *place = (at + channel).cast_signed() as i64;
-            }
-            if x > *best {
-                *best = x;
-            }
-        }
-        first = false;
-    });
+dispatch! {
+    fn avg_image_grad[I, W: Wide](windows: &Windows<'_>, gradient: &[W], sums: &mut [W]) {
+        let channels = windows.shape.channels;
+        windows.shape.for_each_position(|position, at| {
+            let share = windows.share::<W>(position);
+            let gradient = &gradient[at..at + channels];
+            windows.for_each_pixel(position, |at| {
+                for (sum, &gradient) in sums[at..at + channels].iter_mut().zip(gradient) {
+                    *sum = *sum + gradient * share;
+                }
+            });
+        });
+    }
 }
 
-/// Calls `f(image, position, pixel)` for every output position.
-fn for_each_window<T: Sync, U: Send>(
+/// Calls `f(windows, image, [depth, height], row)` for every row of the output.
+fn for_each_row<T: Sync, U: Send>(
     par: Parallel,
     shape: &Pool,
     x: &[T],
     out: &mut [U],
-    f: impl Fn(&[T], [usize; 3], &mut [U]) + Sync,
+    f: impl Fn(&Windows<'_>, &[T], [usize; 2], &mut [U]) + Sync,
 ) {
     if out.is_empty() {
         return;
@@ -281,24 +371,23 @@ fn for_each_window<T: Sync, U: Send>(
     let [depth, height, _] = &shape.axes;
     let count = shape.batch * depth.output * height.output;
     let image_len = shape.input_image();
+    let windows = Windows::new(shape);
     par.for_each(rows_mut(out, count), shape.min_rows(), |range, out| {
         for (row, out) in range.zip(out.data.chunks_exact_mut(out.width)) {
             let [image, z, y] = shape.row_position(row);
-            let image = &x[image * image_len..(image + 1) * image_len];
-            for (x, out) in out.chunks_exact_mut(shape.channels).enumerate() {
-                f(image, [z, y, x], out);
-            }
+            f(&windows, &x[image * image_len..(image + 1) * image_len], [z, y], out);
         }
     });
 }
 
-/// Calls `f(x, gradient, sums)` for every image (windows of one may overlap) and rounds its sums.
+/// Calls `f(windows, x, gradient, sums)` for every image (windows of one may overlap) and rounds its
+/// sums.
 fn for_each_image<T: Real, X: Sync, G: Sync>(
     par: Parallel,
     shape: &Pool,
     (x, gradient): (&[X], &[G]),
     out: &mut [T],
-    f: impl Fn(&[X], &[G], &mut [T::Wide]) + Sync,
+    f: impl Fn(&Windows<'_>, &[X], &[G], &mut [T::Wide]) + Sync,
 ) {
     if out.is_empty() {
         return;
@@ -307,17 +396,23 @@ fn for_each_image<T: Real, X: Sync, G: Sync>(
         return out.fill(T::narrow(<T::Wide as Zero>::zero()));
     }
     let batch = shape.batch;
+    let windows = Windows::new(shape);
     let work = (rows(x, batch), rows(gradient, batch), rows_mut(out, batch));
     par.for_each(work, shape.min_images(), |images, (x, gradient, out)| {
-        let mut sums = vec![<T::Wide as Zero>::zero(); out.width];
+        let mut sums = Vec::new();
         for index in 0..images.len() {
-            sums.fill(<T::Wide as Zero>::zero());
-            f(
-                &x.data[index * x.width..(index + 1) * x.width],
-                &gradient.data[index * gradient.width..(index + 1) * gradient.width],
-                &mut sums,
-            );
-            T::narrow_slice(&sums, &mut out.data[index * out.width..(index + 1) * out.width]);
+            let x = &x.data[index * x.width..(index + 1) * x.width];
+            let gradient = &gradient.data[index * gradient.width..(index + 1) * gradient.width];
+            let out = &mut out.data[index * out.width..(index + 1) * out.width];
+            if let Some(out) = T::as_wide_mut(out) {
+                out.fill(<T::Wide as Zero>::zero());
+                f(&windows, x, gradient, out);
+            } else {
+                sums.clear();
+                sums.resize(out.len(), <T::Wide as Zero>::zero());
+                f(&windows, x, gradient, &mut sums);
+                T::narrow_slice(&sums, out);
+            }
         }
     });
 }

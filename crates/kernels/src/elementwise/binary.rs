@@ -4,7 +4,7 @@
 use super::{BLOCK, MIN_COSTLY};
 use crate::Parallel;
 use crate::math::{self, Math};
-use crate::real::Real;
+use crate::real::{Real, Wide};
 use crate::simd::dispatch;
 
 /// A function of two values, compiled in both precisions.
@@ -105,12 +105,22 @@ impl Binary for Pow {
         dispatch! {
             fn run[I](x: &[f32], y: &[f32], out: &mut [f32]) {
                 for (out, (&x, &y)) in out.iter_mut().zip(x.iter().zip(y)) {
-                    *out = x.pow_::<I>(y);
+                    let size = x.abs().pow_::<I>(y);
+                    // A negative number has powers for whole exponents only.
+                    let whole = y == y.round_ties_even();
+                    let odd = whole & (y * 0.5 != (y * 0.5).round_ties_even());
+                    let of_negative = if odd { -size } else { size };
+                    let of_negative = if whole { of_negative } else { f32::NAN };
+                    *out = if x < 0.0 { of_negative } else { size };
                 }
             }
         }
-        let simple = |x: f32, y: f32| (x > 0.0) & (x < f32::INFINITY) & (y.abs() < f32::INFINITY);
+        let simple =
+            |x: f32, y: f32| (x != 0.0) & (x.abs() < f32::INFINITY) & (y.abs() < f32::INFINITY);
         for (out, (x, y)) in out.chunks_mut(BLOCK).zip(x.chunks(BLOCK).zip(y.chunks(BLOCK))) {
+            if few_factors(x, y, out) {
+                continue;
+            }
             run(x, y, out);
             if x.iter().zip(y).fold(true, |all, (&x, &y)| all & simple(x, y)) {
                 continue;
@@ -124,10 +134,30 @@ impl Binary for Pow {
     }
 
     fn double(x: &[f64], y: &[f64], out: &mut [f64]) {
-        for (out, (x, &y)) in out.iter_mut().zip(x.iter().zip(y)) {
-            *out = x.powf(y);
+        for (out, (x, y)) in out.chunks_mut(BLOCK).zip(x.chunks(BLOCK).zip(y.chunks(BLOCK))) {
+            if few_factors(x, y, out) {
+                continue;
+            }
+            for (out, (x, &y)) in out.iter_mut().zip(x.iter().zip(y)) {
+                *out = x.powf(y);
+            }
         }
     }
+}
+
+/// Computes squares and cubes, if all exponents are such; most powers in programs are.
+fn few_factors<W: Wide>(x: &[W], y: &[W], out: &mut [W]) -> bool {
+    let (two, three) = (W::of(2.0), W::of(3.0));
+    let Some(&power) = y.first().filter(|power| **power == two || **power == three) else {
+        return false;
+    };
+    if y.iter().any(|y| *y != power) {
+        return false;
+    }
+    for (out, &x) in out.iter_mut().zip(x) {
+        *out = if power == two { x * x } else { x * x * x };
+    }
+    true
 }
 
 /// Applies a function of two narrow operands block by block in `f32`.
@@ -235,6 +265,13 @@ mod tests {
         for a in special {
             x.extend(special.map(|_| a));
             y.extend(special);
+        }
+        // Negative bases with exponents of both kinds, and blocks of squares and cubes.
+        x.extend((0..1000).map(|_| rng.uniform(-20.0, 0.0) as f32));
+        y.extend((0..1000).map(|i| if i % 2 == 0 { (i % 7) as f32 } else { i as f32 * 0.01 }));
+        for power in [2.0, 3.0] {
+            x.extend((0..3 * BLOCK).map(|_| rng.uniform(-20.0, 20.0) as f32).chain(special));
+            y.extend([power; 3 * BLOCK + 14]);
         }
         let mut out = vec![0.0; x.len()];
         binary::<Pow, f32>(Parallel::SERIAL, &x, &y, &mut out);

@@ -138,10 +138,17 @@ fn each<W: Scalar, R: Rule<W, N>, const N: usize>(state: [&mut [W]; N], grad: &[
     let whole = len - len % LANES;
     for start in (0..whole).step_by(LANES) {
         let lanes = start..start + LANES;
-        let mut now: [[W; LANES]; N] = array::from_fn(|k| load(&state[k][lanes.clone()]));
-        let grad: [W; LANES] = load(&grad[lanes.clone()]);
+        let grad = load(&grad[lanes.clone()]);
+        let mut now = [grad; N];
+        for k in 0..N {
+            now[k] = load(&state[k][lanes.clone()]);
+        }
         for lane in 0..LANES {
-            let next = rule.step(array::from_fn(|k| now[k][lane]), grad[lane]);
+            let mut one = [grad[lane]; N];
+            for k in 0..N {
+                one[k] = now[k][lane];
+            }
+            let next = rule.step(one, grad[lane]);
             for k in 0..N {
                 now[k][lane] = next[k];
             }
@@ -158,9 +165,10 @@ fn each<W: Scalar, R: Rule<W, N>, const N: usize>(state: [&mut [W]; N], grad: &[
     }
 }
 
+/// A copy and not `array::from_fn`, whose closure is not always inlined.
 #[inline(always)]
 fn load<W: Copy>(from: &[W]) -> [W; LANES] {
-    array::from_fn(|lane| from[lane])
+    *from.first_chunk().expect("a slice of as many lanes")
 }
 
 macro_rules! wide {
