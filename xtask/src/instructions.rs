@@ -13,14 +13,14 @@ use std::{fs, str};
 
 use crate::{Result, step, workspace};
 
-/// By how much a count may differ from its budget, in percent.
-const TOLERANCE: f64 = 5.0;
+/// By how many percent a count may exceed its budget; allocators and C libraries differ a little.
+const TOLERANCE: f64 = 10.0;
 /// How often a path is repeated: the second count less the first is free of all preparation.
-const REPEATS: [u64; 2] = [4, 20];
+const REPEATS: [u64; 2] = [10, 110];
 
 const HEADER: &str = "\
 # Instructions of the hot paths, counted by callgrind in the profile of the tests.
-# A count that differs by more than 5 percent fails `cargo xtask instructions`;
+# A count more than 10 percent above its budget fails `cargo xtask instructions`;
 # `cargo xtask instructions --update` writes this file.
 ";
 
@@ -39,7 +39,7 @@ pub(crate) fn check() -> Result {
             Some(&budget) => {
                 let change = 100.0 * (*count as f64 / budget as f64 - 1.0);
                 println!("{name:28} {change:+.1} %");
-                if change.abs() > TOLERANCE {
+                if change > TOLERANCE {
                     failures.push(format!("{name}: {count} instructions, the budget is {budget}"));
                 }
             }
