@@ -125,7 +125,7 @@ impl Function for CompiledFunction {
             Some(limit) => run.at_most_at_once(limit),
             None => run,
         });
-        if depth % CALLS_PER_STACK == 0 {
+        if depth.is_multiple_of(CALLS_PER_STACK) {
             return elsewhere(&self.pool, run);
         }
         Box::pin(async move { run?.await })
