@@ -29,8 +29,33 @@ def pytest_addoption(parser):
         "--engine",
         choices=servers.ENGINES,
         default="tensorfleet",
-        help="the server under test; every test must pass on tensorflow",
+        help="the server under test; every test but those marked `ours` must pass on tensorflow",
     )
+
+
+MARKERS = [
+    "ours(why): a test that TensorFlow's own server cannot pass",
+    "needs(is_there, what): a test of something that not every machine has",
+]
+
+
+def pytest_configure(config):
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leaves out what the engine or the machine cannot do."""
+    is_ours = config.getoption("--engine") == "tensorfleet"
+
+    def is_possible(item):
+        needs = [mark.args[0] for mark in item.iter_markers("needs")]
+        return all(needs) and (is_ours or item.get_closest_marker("ours") is None)
+
+    left_out = [item for item in items if not is_possible(item)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if is_possible(item)]
 
 
 def pytest_report_header(config):

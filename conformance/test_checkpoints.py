@@ -128,10 +128,9 @@ def test_missing_checkpoints_and_tensors(target, tmp_path):
             v1.train.Saver().save(session, str(tmp_path / "no-such-directory" / "deep" / "model"))
 
 
-def test_a_kill_at_any_moment_leaves_the_last_checkpoint_whole(cluster, engine, tmp_path):
+@pytest.mark.ours("TensorFlow waits for minutes for a parameter server that died")
+def test_a_kill_at_any_moment_leaves_the_last_checkpoint_whole(cluster, tmp_path):
     """Saves one checkpoint after another; the server dies in the middle of one, at random."""
-    if engine == "tensorflow":
-        pytest.skip("a session of TensorFlow's waits for minutes for a parameter server that died")
     draw = random.Random(11)
     tasks = cluster(num_workers=1, num_ps=1)
     with tf.device("/job:ps/task:0"):

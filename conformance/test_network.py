@@ -24,9 +24,6 @@ def has_ipv6():
         return False
 
 
-needs_ipv6 = pytest.mark.skipif(not has_ipv6(), reason="the machine has no IPv6")
-
-
 def crosses_tasks():
     with tf.device("/job:ps/task:0"):
         on_ps = tf.random.uniform([3]) * 0.0 + 1.0
@@ -50,7 +47,7 @@ def test_a_proxy_has_no_part_in_a_cluster(cluster):
     run_once(cluster(engines={"ps": "tensorfleet", "worker": "tensorfleet"}, env=env).target())
 
 
-@needs_ipv6
+@pytest.mark.needs(has_ipv6(), "IPv6")
 def test_addresses_of_ipv6(cluster, monkeypatch):
     monkeypatch.setattr(clusters, "HOST", "[::1]")
     run_once(cluster().target())
@@ -78,13 +75,10 @@ def addresses_of(name):
     return {address[4][0] for address in socket.getaddrinfo(name, 1)}
 
 
-@pytest.mark.skipif(
-    not {"127.0.0.1", "::1"} <= addresses_of("localhost"), reason="localhost has one address"
-)
-def test_a_name_is_looked_up_again(engine):
+@pytest.mark.needs({"127.0.0.1", "::1"} <= addresses_of("localhost"), "two addresses of localhost")
+@pytest.mark.ours("starts our server with flags")
+def test_a_name_is_looked_up_again():
     """`localhost` has two addresses; a task that comes back at the other one is found."""
-    if engine != "tensorfleet":
-        pytest.skip("starts our server")
     hosts = {"ps": f"localhost:{ports.reserve()}", "worker": f"localhost:{ports.reserve()}"}
     with contextlib.ExitStack() as started:
 
@@ -114,9 +108,8 @@ def health(target, service, method="Check"):
         channel.close()
 
 
-def test_health(target, engine):
-    if engine != "tensorfleet":
-        pytest.skip("TensorFlow's server has no health service")
+@pytest.mark.ours("TensorFlow's server has no health service")
+def test_health(target):
     serving = b"\x08\x01"
     for service in ["", "tensorflow.MasterService", "tensorflow.WorkerService"]:
         assert health(target, service) == serving

@@ -123,9 +123,8 @@ def test_a_step_that_loses_a_task_fails_soon_and_says_which(cluster, mix):
         assert failed - killed[0] < 5
 
 
-def test_tasks_that_disagree_about_the_cluster(cluster, engine):
-    if engine != "tensorfleet":
-        pytest.skip("TensorFlow does not notice")
+@pytest.mark.ours("TensorFlow does not notice")
+def test_tasks_that_disagree_about_the_cluster(cluster):
     ours, others = cluster(num_workers=1, num_ps=1), cluster(num_workers=1, num_ps=1)
     addresses = ours.spec.as_dict()
     # A worker of another cluster where a ps should be, and a cluster where a task has another name.

@@ -18,6 +18,7 @@ from conformance.rig import wire
 from conformance.rig.servers import ROOT
 
 v1 = tf.compat.v1
+pytestmark = pytest.mark.ours("measures our server")
 FACTOR = int(os.environ.get("TENSORFLEET_SOAK", 1))
 SESSIONS, STEPS, FAILURES = 1000 * FACTOR, 10_000 * FACTOR, 1000 * FACTOR
 
@@ -44,9 +45,7 @@ def eventually(check, seconds=30):
 
 
 @pytest.fixture
-def tasks(cluster, engine):
-    if engine != "tensorfleet":
-        pytest.skip("measures our server")
+def tasks(cluster):
     return cluster(num_workers=2, num_ps=2)
 
 

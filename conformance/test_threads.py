@@ -49,9 +49,8 @@ def test_a_step_chooses_a_pool(target):
             np.testing.assert_allclose(session.run(result, options=options), EXPECTED, rtol=1e-5)
 
 
-def test_a_pool_that_is_not_there(target, engine):
-    if engine != "tensorfleet":
-        pytest.skip("TensorFlow's servers do not look at it")
+@pytest.mark.ours("TensorFlow's servers do not look at it")
+def test_a_pool_that_is_not_there(target):
     with v1.Session(target) as session:
         with pytest.raises(tf.errors.InvalidArgumentError, match="Invalid inter_op_thread_pool: 3"):
             session.run(tf.constant(1.0), options=v1.RunOptions(inter_op_thread_pool=3))
