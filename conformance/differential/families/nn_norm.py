@@ -68,6 +68,10 @@ def batch_norm(op, draw):
                     if not training:
                         attrs.pop("exponential_avg_factor")
                     yield Case(op, inputs, attrs, build=statistics(op, attrs) if opaque(op, dtype, rank) else None)
+    if op in ("FusedBatchNorm", "FusedBatchNormV2"):
+        nothing, vector = np.zeros([0, 2, 2, 3], np.float32), np.ones([3], np.float32)
+        attrs, inputs = {"is_training": True}, [nothing, vector, vector, vector[:0], vector[:0]]
+        yield Case(op, inputs, attrs, build=statistics(op, attrs))
 
 
 @generates("FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3", tolerance=NORMALISED)

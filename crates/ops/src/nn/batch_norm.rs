@@ -273,8 +273,9 @@ impl Kernel for BatchNorm {
         check_channels(scale, channels, "scale")?;
         check_channels(offset, channels, "offset")?;
         if !self.is_training || self.factor != 1.0 {
-            check_channels(mean, channels, "mean")?;
-            check_channels(variance, channels, "variance")?;
+            let when = if self.is_training { "" } else { "When is_training=false, " };
+            check_channels(mean, channels, &format!("{when}mean"))?;
+            check_channels(variance, channels, &format!("{when}variance"))?;
         }
         let par = Parallel::new(ctx.parallelism());
         let side = match ctx.num_inputs() {
@@ -328,10 +329,13 @@ impl Kernel for BatchNorm {
         )?;
         let y = self.finish(from_channels_last(par, y, layout)?, side)?;
         let rows = x.num_elements() / channels;
-        let running = if self.is_training {
-            self.running(&batch_mean, &batch_variance, rows, mean, variance)?
-        } else {
+        let running = if !self.is_training {
             (batch_mean.clone(), batch_variance.clone())
+        } else if rows == 0 {
+            // Nothing has no mean.
+            (vec![f32::NAN; channels], vec![f32::NAN; channels])
+        } else {
+            self.running(&batch_mean, &batch_variance, rows, mean, variance)?
         };
         ctx.set_output(0, y);
         ctx.set_output(1, Tensor::from_slice(shape.clone(), &running.0)?);
