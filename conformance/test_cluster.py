@@ -154,3 +154,18 @@ def test_filtered_tasks_are_not_waited_for(cluster):
     with v1.Session(tasks.target(), config=config) as session:
         assert session.run(tf.constant(1)) == 1
         assert len(session.list_devices()) == 2
+
+
+def test_later_steps_have_edges_of_their_own(mixed):
+    """Workers keep kernels by name; an edge of a later step must not meet those of an earlier one."""
+    x = v1.placeholder(tf.float32, [])
+    with tf.device("/job:ps/task:1"):
+        b = x * 2.0
+    with tf.device("/job:ps/task:0"):
+        d = b + 1.0
+    with tf.device("/job:ps/task:1"):
+        e = d + b
+    with tf.device("/job:ps/task:0"):
+        f = e + d
+    with v1.Session(mixed.target(), config=short()) as session:
+        assert [session.run(y, {x: 1.0}) for y in (b, d, e, f)] == [2.0, 3.0, 5.0, 8.0]

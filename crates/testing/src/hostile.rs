@@ -94,6 +94,8 @@ fn supervise(
 /// Runs the cases from number `first` on, and says on standard output which one is next.
 fn work(registry: &Registry, files: &[PathBuf], rounds: u64, first: usize) {
     let mut out = std::io::stdout();
+    // The test runner has begun a line with the name of the test.
+    writeln!(out).expect("somebody reads");
     let mut number = 0;
     for file in files {
         for line in cases(file) {

@@ -139,7 +139,7 @@ fn bodies_that_do_not_exist_or_fit_are_refused() {
     check(
         &call("PartitionedCall(a, a) {f=&f, Tin=[float float], Tout=[float]}"),
         expect![[r#"
-            INVALID_ARGUMENT: function f takes 1 arguments, got 2
+            INVALID_ARGUMENT: function f has the arguments (float), but the call has (float, float)
             	 [[{{node fetch}}]]"#]],
     );
     check(

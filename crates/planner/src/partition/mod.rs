@@ -8,9 +8,10 @@
 mod frames;
 mod loops;
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
 use tensorfleet_graph::{AttrValue, FunctionLibrary, Graph, Node, NodeId, OpLookup, Output};
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, internal};
 
@@ -221,8 +222,14 @@ impl<'a> Cut<'a> {
                 ("recv_device", string_attr(&target.device)),
             ]
         };
+        // TensorFlow's workers keep the kernels of a session by the names of their nodes: two steps
+        // of a session may use one name only for ends of the same edge.
+        let mut hasher = FxHasher::default();
+        let ends = (&*source.device, source.incarnation, &*target.device);
+        (&key, edge.tensor.index, edge.dtype, ends).hash(&mut hasher);
+        let mark = hasher.finish() as u32;
         let send = NewNode {
-            name: &format!("{}/_send", edge.name),
+            name: &format!("{}/_send_{mark:08x}", edge.name),
             op: "_Send",
             device: Arc::clone(&source.device),
             attrs: attrs("T"),
@@ -230,7 +237,7 @@ impl<'a> Cut<'a> {
             ..NewNode::default()
         };
         let recv = NewNode {
-            name: &format!("{}/_recv", edge.name),
+            name: &format!("{}/_recv_{mark:08x}", edge.name),
             op: "_Recv",
             device: Arc::clone(&target.device),
             attrs: attrs("tensor_type"),

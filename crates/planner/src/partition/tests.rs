@@ -21,20 +21,20 @@ fn a_tensor_crosses_once_for_all_consumers_on_a_device() {
         &[],
         expect![[r#"
             w0:
-              d = Add(b/_recv, c/_recv)
+              d = Add(b/_recv_8e2c523e, c/_recv_d706ad58)
               _send_d_0 = _Retval(d)
-              b/_recv = _Recv
-              c/_recv = _Recv
+              b/_recv_8e2c523e = _Recv
+              c/_recv_d706ad58 = _Recv
             w1:
-              b = Neg(a/_recv)
-              c = Abs(a/_recv)
-              a/_recv = _Recv
-              b/_send = _Send(b)
-              c/_send = _Send(c)
+              b = Neg(a/_recv_26dc827d)
+              c = Abs(a/_recv_26dc827d)
+              a/_recv_26dc827d = _Recv
+              b/_send_8e2c523e = _Send(b)
+              c/_send_d706ad58 = _Send(c)
             ps0:
               a = Split(z)
               z = Const
-              a/_send = _Send(a:1)
+              a/_send_26dc827d = _Send(a:1)
         "#]],
     );
 }
@@ -49,13 +49,13 @@ fn a_control_edge_crosses_as_an_empty_tensor() {
         &["c"],
         expect![[r#"
             w1:
-              b = NoOp(^a/_signal/_recv)
-              c = NoOp(^b, ^a/_signal/_recv)
-              a/_signal/_recv = _Recv
+              b = NoOp(^a/_signal/_recv_34a60f72)
+              c = NoOp(^b, ^a/_signal/_recv_34a60f72)
+              a/_signal/_recv_34a60f72 = _Recv
             ps0:
               a = NoOp
               a/_signal = Const(^a)
-              a/_signal/_send = _Send(a/_signal)
+              a/_signal/_send_34a60f72 = _Send(a/_signal)
         "#]],
     );
 }
@@ -74,21 +74,21 @@ fn a_control_edge_rides_on_a_tensor_that_crosses_anyway() {
         &["b", "c", "t", "n"],
         expect![[r#"
             w1:
-              b = Neg(a/_recv)
-              c = NoOp(^a/_recv)
-              t = Neg(s/_recv)
-              n = NoOp(^s/_signal/_recv)
-              a/_recv = _Recv
-              s/_recv = _Recv
-              s/_signal/_recv = _Recv
+              b = Neg(a/_recv_7343f6c4)
+              c = NoOp(^a/_recv_7343f6c4)
+              t = Neg(s/_recv_fd8a387a)
+              n = NoOp(^s/_signal/_recv_902dccc6)
+              a/_recv_7343f6c4 = _Recv
+              s/_recv_fd8a387a = _Recv
+              s/_signal/_recv_902dccc6 = _Recv
             ps0:
               a = Const
               s = Switch(a, p)
               p = Const
-              a/_send = _Send(a)
-              s/_send = _Send(s:1)
+              a/_send_7343f6c4 = _Send(a)
+              s/_send_fd8a387a = _Send(s:1)
               s/_signal = Const(^s)
-              s/_signal/_send = _Send(s/_signal)
+              s/_signal/_send_902dccc6 = _Send(s/_signal)
         "#]],
     );
 }
@@ -116,42 +116,42 @@ fn a_device_without_the_condition_of_a_loop_gets_a_control_loop() {
               i = Const
               enter = Enter(i)
               merge = Merge(enter, next)
-              less = Less(merge, enter_limit/_recv)
+              less = Less(merge, enter_limit/_recv_3d175412)
               cond = LoopCond(less)
               switch = Switch(merge, cond)
               exit = Exit(switch)
-              next = NextIteration(neg/_recv)
+              next = NextIteration(neg/_recv_394bac46)
               _send_exit_0 = _Retval(exit)
-              cond/_send = _Send(cond)
-              cond/_send_1 = _Send(cond)
+              cond/_send_c7886775 = _Send(cond)
+              cond/_send_7de96a0d = _Send(cond)
               loop/_control_loop/const = Const
               loop/_control_loop/enter = Enter(loop/_control_loop/const)
               loop/_control_loop/merge = Merge(loop/_control_loop/enter, loop/_control_loop/nextiteration)
               loop/_control_loop/switch = Switch(loop/_control_loop/merge, cond)
               loop/_control_loop/nextiteration = NextIteration(loop/_control_loop/switch:1)
-              enter_limit/_recv = _Recv(^loop/_control_loop/merge)
-              switch/_send = _Send(switch:1)
-              neg/_recv = _Recv(^loop/_control_loop/merge)
+              enter_limit/_recv_3d175412 = _Recv(^loop/_control_loop/merge)
+              switch/_send_20fdabd5 = _Send(switch:1)
+              neg/_recv_394bac46 = _Recv(^loop/_control_loop/merge)
             w1:
-              neg = Neg(switch/_recv)
+              neg = Neg(switch/_recv_20fdabd5)
               loop/_control_loop/const = Const
               loop/_control_loop/enter = Enter(loop/_control_loop/const)
               loop/_control_loop/merge = Merge(loop/_control_loop/enter, loop/_control_loop/nextiteration)
-              cond/_recv = _Recv(^loop/_control_loop/merge)
-              loop/_control_loop/switch = Switch(loop/_control_loop/merge, cond/_recv)
+              cond/_recv_7de96a0d = _Recv(^loop/_control_loop/merge)
+              loop/_control_loop/switch = Switch(loop/_control_loop/merge, cond/_recv_7de96a0d)
               loop/_control_loop/nextiteration = NextIteration(loop/_control_loop/switch:1)
-              switch/_recv = _Recv(^loop/_control_loop/merge)
-              neg/_send = _Send(neg)
+              switch/_recv_20fdabd5 = _Recv(^loop/_control_loop/merge)
+              neg/_send_394bac46 = _Send(neg)
             ps0:
               limit = Const
               enter_limit = Enter(limit)
               loop/_control_loop/const = Const
               loop/_control_loop/enter = Enter(loop/_control_loop/const)
               loop/_control_loop/merge = Merge(loop/_control_loop/enter, loop/_control_loop/nextiteration)
-              cond/_recv = _Recv(^loop/_control_loop/merge)
-              loop/_control_loop/switch = Switch(loop/_control_loop/merge, cond/_recv)
+              cond/_recv_c7886775 = _Recv(^loop/_control_loop/merge)
+              loop/_control_loop/switch = Switch(loop/_control_loop/merge, cond/_recv_c7886775)
               loop/_control_loop/nextiteration = NextIteration(loop/_control_loop/switch:1)
-              enter_limit/_send = _Send(enter_limit)
+              enter_limit/_send_3d175412 = _Send(enter_limit)
         "#]],
     );
 }
@@ -192,13 +192,13 @@ fn control_loops_nest_with_their_loops() {
               icond = LoopCond(iless)
               iswitch = Switch(imerge, icond)
               signal = NoOp(^iless)
-              inext = NextIteration(neg/_recv)
+              inext = NextIteration(neg/_recv_07a9da1e)
               iexit = Exit(iswitch)
               next = NextIteration(iexit)
               _send_exit_0 = _Retval(exit)
-              cond/_send = _Send(cond)
-              icond/_send = _Send(icond)
-              iswitch/_send = _Send(iswitch:1)
+              cond/_send_10061b7c = _Send(cond)
+              icond/_send_a1e8b20e = _Send(icond)
+              iswitch/_send_8920feca = _Send(iswitch:1)
               loop/_control_loop/const = Const
               loop/_control_loop/enter = Enter(loop/_control_loop/const)
               loop/_control_loop/merge = Merge(loop/_control_loop/enter, loop/_control_loop/nextiteration)
@@ -209,26 +209,26 @@ fn control_loops_nest_with_their_loops() {
               inner/_control_loop/merge = Merge(inner/_control_loop/enter, inner/_control_loop/nextiteration)
               inner/_control_loop/switch = Switch(inner/_control_loop/merge, icond)
               inner/_control_loop/nextiteration = NextIteration(inner/_control_loop/switch:1)
-              neg/_recv = _Recv(^inner/_control_loop/merge)
+              neg/_recv_07a9da1e = _Recv(^inner/_control_loop/merge)
               signal/_signal = Const(^signal)
-              signal/_signal/_send = _Send(signal/_signal)
+              signal/_signal/_send_29806635 = _Send(signal/_signal)
             w1:
-              neg = Neg(iswitch/_recv, ^signal/_signal/_recv)
+              neg = Neg(iswitch/_recv_8920feca, ^signal/_signal/_recv_29806635)
               loop/_control_loop/const = Const
               loop/_control_loop/enter = Enter(loop/_control_loop/const)
               loop/_control_loop/merge = Merge(loop/_control_loop/enter, loop/_control_loop/nextiteration)
-              cond/_recv = _Recv(^loop/_control_loop/merge)
-              loop/_control_loop/switch = Switch(loop/_control_loop/merge, cond/_recv)
+              cond/_recv_10061b7c = _Recv(^loop/_control_loop/merge)
+              loop/_control_loop/switch = Switch(loop/_control_loop/merge, cond/_recv_10061b7c)
               loop/_control_loop/nextiteration = NextIteration(loop/_control_loop/switch:1)
               inner/_control_loop/const = Const(^loop/_control_loop/merge)
               inner/_control_loop/enter = Enter(inner/_control_loop/const)
               inner/_control_loop/merge = Merge(inner/_control_loop/enter, inner/_control_loop/nextiteration)
-              icond/_recv = _Recv(^inner/_control_loop/merge)
-              inner/_control_loop/switch = Switch(inner/_control_loop/merge, icond/_recv)
+              icond/_recv_a1e8b20e = _Recv(^inner/_control_loop/merge)
+              inner/_control_loop/switch = Switch(inner/_control_loop/merge, icond/_recv_a1e8b20e)
               inner/_control_loop/nextiteration = NextIteration(inner/_control_loop/switch:1)
-              iswitch/_recv = _Recv(^inner/_control_loop/merge)
-              neg/_send = _Send(neg)
-              signal/_signal/_recv = _Recv(^inner/_control_loop/merge)
+              iswitch/_recv_8920feca = _Recv(^inner/_control_loop/merge)
+              neg/_send_07a9da1e = _Send(neg)
+              signal/_signal/_recv_29806635 = _Recv(^inner/_control_loop/merge)
         "#]],
     );
 }
@@ -252,13 +252,13 @@ fn a_loop_on_one_device_needs_no_help() {
               switch = Switch(merge, cond)
               exit = Exit(switch)
               next = NextIteration(switch:1)
-              _send_a_0 = _Retval(a/_recv)
-              exit/_send = _Send(exit)
-              a/_recv = _Recv
+              _send_a_0 = _Retval(a/_recv_d6a106ba)
+              exit/_send_c3ef41a9 = _Send(exit)
+              a/_recv_d6a106ba = _Recv
             w1:
-              a = Neg(exit/_recv)
-              exit/_recv = _Recv
-              a/_send = _Send(a)
+              a = Neg(exit/_recv_c3ef41a9)
+              exit/_recv_c3ef41a9 = _Recv
+              a/_send_d6a106ba = _Send(a)
         "#]],
     );
 }
