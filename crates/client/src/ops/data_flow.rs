@@ -180,6 +180,14 @@ pub fn fifo_queue_v2(graph: &Graph, component_types: &[DType]) -> OpBuilder {
     graph.op("FIFOQueueV2").attr("component_types", component_types.to_vec())
 }
 
+/// The older form of a handle of a queue.
+///
+/// Op `FakeQueue`. Output: `handle: string`.
+#[track_caller]
+pub fn fake_queue(graph: &Graph, resource: impl Operand) -> OpBuilder {
+    graph.op("FakeQueue").input(resource)
+}
+
 /// Keeps a tensor in the session and returns its handle.
 ///
 /// Op `GetSessionHandle`. Output: `handle: string`.

@@ -361,6 +361,17 @@ pub fn choose_fastest_dataset(
         .attr("output_shapes", output_shapes.to_vec())
 }
 
+/// An element as one small value.
+///
+/// Op `CompressElement`. Output: `compressed: variant`.
+#[track_caller]
+pub fn compress_element(
+    graph: &Graph,
+    components: impl IntoIterator<Item = impl Operand>,
+) -> OpBuilder {
+    graph.op("CompressElement").inputs(components)
+}
+
 /// One dataset after another.
 ///
 /// Op `ConcatenateDataset`. Output: `handle: variant`.
@@ -483,6 +494,27 @@ pub fn delete_seed_generator(
     deleter: impl Operand,
 ) -> OpBuilder {
     graph.op("DeleteSeedGenerator").input(handle).input(deleter)
+}
+
+/// Runs of elements of different sizes, as sparse tensors.
+///
+/// Op `DenseToSparseBatchDataset`. Output: `handle: variant`.
+#[track_caller]
+pub fn dense_to_sparse_batch_dataset(
+    graph: &Graph,
+    input_dataset: impl Operand,
+    batch_size: impl Operand,
+    row_shape: impl Operand,
+    output_types: &[DType],
+    output_shapes: &[PartialShape],
+) -> OpBuilder {
+    graph
+        .op("DenseToSparseBatchDataset")
+        .input(input_dataset)
+        .input(batch_size)
+        .input(row_shape)
+        .attr("output_types", output_types.to_vec())
+        .attr("output_shapes", output_shapes.to_vec())
 }
 
 /// Brings an iterator to a state that was kept.
@@ -653,6 +685,27 @@ pub fn experimental_dataset_to_tf_record(
         .input(input_dataset)
         .input(filename)
         .input(compression_type)
+}
+
+/// Runs of elements of different sizes, as sparse tensors.
+///
+/// Op `ExperimentalDenseToSparseBatchDataset`. Output: `handle: variant`.
+#[track_caller]
+pub fn experimental_dense_to_sparse_batch_dataset(
+    graph: &Graph,
+    input_dataset: impl Operand,
+    batch_size: impl Operand,
+    row_shape: impl Operand,
+    output_types: &[DType],
+    output_shapes: &[PartialShape],
+) -> OpBuilder {
+    graph
+        .op("ExperimentalDenseToSparseBatchDataset")
+        .input(input_dataset)
+        .input(batch_size)
+        .input(row_shape)
+        .attr("output_types", output_types.to_vec())
+        .attr("output_shapes", output_shapes.to_vec())
 }
 
 /// Elements of several datasets, in the order that another says.
@@ -1017,6 +1070,29 @@ pub fn experimental_scan_dataset(
         .attr("output_shapes", output_shapes.to_vec())
 }
 
+/// Runs of elements that overlap, stacked.
+///
+/// Op `ExperimentalSlidingWindowDataset`. Output: `handle: variant`.
+#[track_caller]
+pub fn experimental_sliding_window_dataset(
+    graph: &Graph,
+    input_dataset: impl Operand,
+    window_size: impl Operand,
+    window_shift: impl Operand,
+    window_stride: impl Operand,
+    output_types: &[DType],
+    output_shapes: &[PartialShape],
+) -> OpBuilder {
+    graph
+        .op("ExperimentalSlidingWindowDataset")
+        .input(input_dataset)
+        .input(window_size)
+        .input(window_shift)
+        .input(window_stride)
+        .attr("output_types", output_types.to_vec())
+        .attr("output_shapes", output_shapes.to_vec())
+}
+
 /// The elements before the first for which a function says no.
 ///
 /// Op `ExperimentalTakeWhileDataset`. Output: `handle: variant`.
@@ -1210,6 +1286,25 @@ pub fn generator_dataset(
         .attr("init_func", init_func)
         .attr("next_func", next_func)
         .attr("finalize_func", finalize_func)
+        .attr("output_types", output_types.to_vec())
+        .attr("output_shapes", output_shapes.to_vec())
+}
+
+/// One element of a dataset by its number.
+///
+/// Op `GetElementAtIndex`. Output: `components` (a list).
+#[track_caller]
+pub fn get_element_at_index(
+    graph: &Graph,
+    dataset: impl Operand,
+    index: impl Operand,
+    output_types: &[DType],
+    output_shapes: &[PartialShape],
+) -> OpBuilder {
+    graph
+        .op("GetElementAtIndex")
+        .input(dataset)
+        .input(index)
         .attr("output_types", output_types.to_vec())
         .attr("output_shapes", output_shapes.to_vec())
 }
@@ -1526,6 +1621,29 @@ pub fn list_dataset(
         .attr("output_shapes", output_shapes.to_vec())
 }
 
+/// A dataset that was saved to files.
+///
+/// Op `LoadDataset`. Output: `handle: variant`.
+///
+/// Attributes with defaults: `compression: string = ""`.
+#[track_caller]
+pub fn load_dataset(
+    graph: &Graph,
+    path: impl Operand,
+    reader_func_other_args: impl IntoIterator<Item = impl Operand>,
+    output_types: &[DType],
+    output_shapes: &[PartialShape],
+    reader_func: Func,
+) -> OpBuilder {
+    graph
+        .op("LoadDataset")
+        .input(path)
+        .inputs(reader_func_other_args)
+        .attr("output_types", output_types.to_vec())
+        .attr("output_shapes", output_shapes.to_vec())
+        .attr("reader_func", reader_func)
+}
+
 /// Starts an iterator on a dataset.
 ///
 /// Op `MakeIterator`. No outputs.
@@ -1586,6 +1704,29 @@ pub fn map_dataset(
         .attr("f", f)
         .attr("output_types", output_types.to_vec())
         .attr("output_shapes", output_shapes.to_vec())
+}
+
+/// A function of each row of tensors.
+///
+/// Op `MapDefun`. Output: `output` (a list).
+///
+/// Attributes with defaults: `max_intra_op_parallelism: int = 1`.
+#[track_caller]
+pub fn map_defun(
+    graph: &Graph,
+    arguments: impl IntoIterator<Item = impl Operand>,
+    captured_inputs: impl IntoIterator<Item = impl Operand>,
+    output_types: &[DType],
+    output_shapes: &[PartialShape],
+    f: Func,
+) -> OpBuilder {
+    graph
+        .op("MapDefun")
+        .inputs(arguments)
+        .inputs(captured_inputs)
+        .attr("output_types", output_types.to_vec())
+        .attr("output_shapes", output_shapes.to_vec())
+        .attr("f", f)
 }
 
 /// The names of files that match patterns.
@@ -2419,6 +2560,75 @@ pub fn rewrite_dataset(
         .attr("output_shapes", output_shapes.to_vec())
 }
 
+/// Each element of a dataset with some chance.
+///
+/// Op `SamplingDataset`. Output: `handle: variant`.
+#[track_caller]
+pub fn sampling_dataset(
+    graph: &Graph,
+    input_dataset: impl Operand,
+    rate: impl Operand,
+    seed: impl Operand,
+    seed2: impl Operand,
+    output_types: &[DType],
+    output_shapes: &[PartialShape],
+) -> OpBuilder {
+    graph
+        .op("SamplingDataset")
+        .input(input_dataset)
+        .input(rate)
+        .input(seed)
+        .input(seed2)
+        .attr("output_types", output_types.to_vec())
+        .attr("output_shapes", output_shapes.to_vec())
+}
+
+/// Saves a dataset to files.
+///
+/// Op `SaveDataset`. No outputs.
+///
+/// Attributes with defaults: `compression: string = ""`, `use_shard_func: bool = true`.
+#[track_caller]
+pub fn save_dataset(
+    graph: &Graph,
+    input_dataset: impl Operand,
+    path: impl Operand,
+    shard_func_other_args: impl IntoIterator<Item = impl Operand>,
+    shard_func: Func,
+) -> OpBuilder {
+    graph
+        .op("SaveDataset")
+        .input(input_dataset)
+        .input(path)
+        .inputs(shard_func_other_args)
+        .attr("shard_func", shard_func)
+}
+
+/// The elements of a dataset, which are saved to files on the way.
+///
+/// Op `SaveDatasetV2`. Output: `handle: variant`.
+///
+/// Attributes with defaults: `compression: string = ""`, `use_shard_func: bool = true`.
+#[track_caller]
+pub fn save_dataset_v2(
+    graph: &Graph,
+    input_dataset: impl Operand,
+    path: impl Operand,
+    shard_func_other_args: impl IntoIterator<Item = impl Operand>,
+    shard_func: Func,
+    output_types: &[DType],
+    output_shapes: &[PartialShape],
+) -> OpBuilder {
+    graph
+        .op("SaveDatasetV2")
+        .input(input_dataset)
+        .input(path)
+        .inputs(shard_func_other_args)
+        .attr("shard_func", shard_func)
+        .attr("output_types", output_types.to_vec())
+        .attr("output_shapes", output_shapes.to_vec())
+}
+
 /// What a function makes of each element and a state that it hands on.
 ///
 /// Op `ScanDataset`. Output: `handle: variant`.
@@ -2630,6 +2840,62 @@ pub fn skip_dataset(
         .attr("output_shapes", output_shapes.to_vec())
 }
 
+/// Runs of elements that overlap, stacked.
+///
+/// Op `SlidingWindowDataset`. Output: `handle: variant`.
+///
+/// Attributes with defaults: `drop_remainder: bool = true`.
+#[track_caller]
+pub fn sliding_window_dataset(
+    graph: &Graph,
+    input_dataset: impl Operand,
+    window_size: impl Operand,
+    window_shift: impl Operand,
+    window_stride: impl Operand,
+    output_types: &[DType],
+    output_shapes: &[PartialShape],
+) -> OpBuilder {
+    graph
+        .op("SlidingWindowDataset")
+        .input(input_dataset)
+        .input(window_size)
+        .input(window_shift)
+        .input(window_stride)
+        .attr("output_types", output_types.to_vec())
+        .attr("output_shapes", output_shapes.to_vec())
+}
+
+/// The elements of a dataset, made once and read from files ever after.
+///
+/// Op `SnapshotDatasetV2`. Output: `handle: variant`.
+///
+/// Attributes with defaults: `compression: string = ""`, `reader_prefix: string = ""`,
+/// `writer_prefix: string = ""`, `hash_valid: bool = false`, `hash: int = 0`,
+/// `metadata: string = ""`.
+#[track_caller]
+pub fn snapshot_dataset_v2(
+    graph: &Graph,
+    input_dataset: impl Operand,
+    path: impl Operand,
+    reader_func_other_args: impl IntoIterator<Item = impl Operand>,
+    shard_func_other_args: impl IntoIterator<Item = impl Operand>,
+    output_types: &[DType],
+    output_shapes: &[PartialShape],
+    reader_func: Func,
+    shard_func: Func,
+) -> OpBuilder {
+    graph
+        .op("SnapshotDatasetV2")
+        .input(input_dataset)
+        .input(path)
+        .inputs(reader_func_other_args)
+        .inputs(shard_func_other_args)
+        .attr("output_types", output_types.to_vec())
+        .attr("output_shapes", output_shapes.to_vec())
+        .attr("reader_func", reader_func)
+        .attr("shard_func", shard_func)
+}
+
 /// The slices of a sparse tensor.
 ///
 /// Op `SparseTensorSliceDataset`. Output: `handle: variant`.
@@ -2782,6 +3048,23 @@ pub fn unbatch_dataset(
     graph
         .op("UnbatchDataset")
         .input(input_dataset)
+        .attr("output_types", output_types.to_vec())
+        .attr("output_shapes", output_shapes.to_vec())
+}
+
+/// The element in a value that was made small.
+///
+/// Op `UncompressElement`. Output: `components` (a list).
+#[track_caller]
+pub fn uncompress_element(
+    graph: &Graph,
+    compressed: impl Operand,
+    output_types: &[DType],
+    output_shapes: &[PartialShape],
+) -> OpBuilder {
+    graph
+        .op("UncompressElement")
+        .input(compressed)
         .attr("output_types", output_types.to_vec())
         .attr("output_shapes", output_shapes.to_vec())
 }

@@ -97,6 +97,18 @@ pub fn initialize_table(
     graph.op("InitializeTable").input(table_handle).input(keys).input(values)
 }
 
+/// Fills a table with the elements of a dataset.
+///
+/// Op `InitializeTableFromDataset`. No outputs.
+#[track_caller]
+pub fn initialize_table_from_dataset(
+    graph: &Graph,
+    table_handle: impl Operand,
+    dataset: impl Operand,
+) -> OpBuilder {
+    graph.op("InitializeTableFromDataset").input(table_handle).input(dataset)
+}
+
 /// Fills a table from the lines of a file.
 ///
 /// Op `InitializeTableFromTextFile`. No outputs.
