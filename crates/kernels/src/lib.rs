@@ -14,6 +14,7 @@ mod aligned;
 pub mod batch_norm;
 pub mod conv;
 pub mod convert;
+mod denormals;
 pub mod elementwise;
 pub mod gemm;
 pub mod hash;
@@ -32,5 +33,6 @@ pub mod softmax;
 mod testing;
 pub mod transpose;
 
+pub use denormals::FlushDenormals;
 pub use parallel::Parallel;
 pub use real::{Real, Wide};

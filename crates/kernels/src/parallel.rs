@@ -9,6 +9,8 @@
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::FlushDenormals;
+
 /// Pieces made for each runner: enough to even out uneven cores, few enough to stay cheap.
 const PIECES_PER_THREAD: usize = 4;
 
@@ -123,9 +125,13 @@ impl Parallel {
 
     fn run(self, pieces: usize, runner: impl Fn() + Sync) {
         let runner = &runner;
+        let is_flushing = FlushDenormals::is_on();
         rayon::scope(|scope| {
             for _ in 0..self.threads.min(pieces) {
-                scope.spawn(move |_| runner());
+                scope.spawn(move |_| {
+                    let _flush = is_flushing.then(FlushDenormals::new);
+                    runner();
+                });
             }
         });
     }

@@ -6,6 +6,8 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex};
 
+use tensorfleet_kernels::FlushDenormals;
+
 type Job = Box<dyn FnOnce() + Send>;
 
 /// A fixed set of threads that run jobs in the order of their arrival. Jobs never wait for others.
@@ -102,6 +104,7 @@ impl Shared {
 
     fn work(&self) {
         IS_POOL_THREAD.set(true);
+        let _flush = FlushDenormals::new();
         loop {
             let mut queue = lock(&self.queue);
             let job = loop {

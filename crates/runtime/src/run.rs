@@ -16,6 +16,7 @@ use tensorfleet_framework::{
     AsyncContext, BoxFuture, FrameIteration, Kernel, KernelContext, Outcome, Started, StepContext,
     Value, Values,
 };
+use tensorfleet_kernels::FlushDenormals;
 use tensorfleet_tensor::{Error, Result, Tensor, cancelled, internal, invalid_argument};
 
 use crate::executable::{CompiledNode, Executable, Kind};
@@ -242,6 +243,7 @@ impl Shared {
 
     /// Works on the step until nothing is left to do here. The caller has made itself the driver.
     fn drive(this: &Arc<Shared>) {
+        let _flush = FlushDenormals::new();
         let mut work = this.work.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let mut letters = Vec::new();
         loop {

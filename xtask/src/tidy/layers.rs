@@ -13,7 +13,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("checkpoint", &["tensor", "proto"]),
     ("ops", &["framework", "checkpoint", "kernels"]),
     ("planner", &["framework"]),
-    ("runtime", &["framework"]),
+    ("runtime", &["framework", "kernels"]),
     ("cluster", &["planner", "runtime"]),
     ("rpc", &["cluster", "proto"]),
     ("server", &["rpc", "ops"]),
