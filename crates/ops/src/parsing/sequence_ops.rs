@@ -221,6 +221,15 @@ impl Kernel for ParseSequenceExample {
             parser.context_dense.len(),
             attrs.dtypes("Tcontext_dense")?.len(),
         )?;
+        let counts = [
+            ("Ncontext_sparse", parser.context_sparse.len()),
+            ("Nfeature_list_sparse", parser.list_sparse.len()),
+            ("Nfeature_list_dense", parser.list_dense.len()),
+        ];
+        for (attr, want) in counts {
+            // An op has as many outputs as these attributes say.
+            check_count(attr, usize::try_from(attrs.int(attr)?).unwrap_or(0), want)?;
+        }
         Ok(parser)
     }
 

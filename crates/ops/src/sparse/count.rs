@@ -395,8 +395,11 @@ impl Kernel for Counts {
         let largest =
             values.iter().copied().filter(|&v| self.max_length < 0 || v < self.max_length);
         let seen = largest.max().unwrap_or(0);
-        let width =
-            if self.max_length >= 0 { self.max_length } else { (seen + 1).max(self.min_length) };
+        let width = if self.max_length >= 0 {
+            self.max_length
+        } else {
+            seen.saturating_add(1).max(self.min_length)
+        };
         let rank = if is_vector { 1 } else { 2 };
         let indices: Vec<i64> = keys
             .iter()

@@ -1,11 +1,10 @@
 //! Segments: reducing the rows of a tensor that have the same id.
 
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, ShapeContext, cpu};
-use tensorfleet_tensor::{Result, Shape, Tensor, invalid_argument};
+use tensorfleet_tensor::{PartialShape, Result, Shape, Tensor, invalid_argument, try_repeat};
 
 use super::number::{NUMBERS, Number, REAL_NUMBERS, Real, for_number, for_real};
 use super::segment_gradient as gradient;
-use tensorfleet_tensor::PartialShape;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -188,7 +187,7 @@ fn reduce<T: Number>(
 ) -> Result<Tensor> {
     let data = data.values::<T>()?;
     let (width, segments) = (rows.width, rows.shape.dims().first().copied().unwrap_or(0));
-    let mut counts = vec![0usize; segments];
+    let mut counts = try_repeat(0usize, segments)?;
     for target in rows.targets.iter().flatten() {
         counts[*target] += 1;
     }
