@@ -531,14 +531,6 @@ GIANTS = {
             Tnumsegments=tf.int64,
         ),
     ],
-    "Bincount": [
-        i32("i", 1, 2),
-        const("n", np.int32(LARGE)),
-        const("w", np.array([], np.float64)),
-        node("b", "Bincount", "i", "n", "w", T=tf.float64),
-        node("a", "Tile", "b", "k", T=tf.float64, Tmultiples=tf.int32),
-        i32("k", LARGE),
-    ],
     "TensorListReserve": [
         i32("d", 2),
         const("n", np.int32(LARGE)),

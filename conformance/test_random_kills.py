@@ -95,22 +95,24 @@ def test_training_survives_random_kills(cluster, tmp_path, mix):
     np.testing.assert_allclose(value, expected(last), rtol=1e-4)
 
 
-@pytest.mark.parametrize("mix", ["alone", "tensorflow_workers"])
-def test_a_step_that_loses_a_task_fails_soon_and_says_which(cluster, mix):
-    engines = {"ps": "tensorfleet", "worker": "tensorfleet"}
-    tasks = cluster(num_workers=2, num_ps=2, engines={**engines, **MIXES[mix]})
-    with tf.device("/job:ps/task:1"):
+@pytest.mark.ours("TensorFlow's calls may wait for a task that died until it is back")
+def test_a_step_that_loses_a_task_fails_soon_and_says_which(cluster):
+    tasks = cluster(num_workers=2, num_ps=2)
+    with tf.device("/job:ps/task:0"):
+        begun = v1.get_variable("begun", initializer=0, use_resource=True)
+        begins = begun.assign_add(1)
+    with tf.device("/job:ps/task:1"), tf.control_dependencies([begins]):
         waits = v1.FIFOQueue(1, [tf.float32], shared_name="q").dequeue()
     with tf.device("/job:worker/task:1"):
         result = waits + 1.0
-    with v1.Session(tasks.target()) as session:
-        # The plan is made, so that the step below is one that runs.
-        with pytest.raises(tf.errors.DeadlineExceededError):
-            session.run(result, options=v1.RunOptions(timeout_in_ms=1000))
+    with v1.Session(tasks.target()) as session, v1.Session(tasks.target("worker", 1)) as watcher:
+        session.run(begun.initializer)
         killed = []
 
         def kill():
-            time.sleep(0.3)
+            deadline = time.monotonic() + 60
+            while watcher.run(begun) == 0 and time.monotonic() < deadline:
+                pass
             tasks.task("ps", 1).kill()
             killed.append(time.monotonic())
 

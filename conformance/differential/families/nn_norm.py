@@ -70,7 +70,8 @@ def batch_norm(op, draw):
                     yield Case(op, inputs, attrs, build=statistics(op, attrs) if opaque(op, dtype, rank) else None)
     if op in ("FusedBatchNorm", "FusedBatchNormV2"):
         nothing, vector = np.zeros([0, 2, 2, 3], np.float32), np.ones([3], np.float32)
-        attrs, inputs = {"is_training": True}, [nothing, vector, vector, vector[:0], vector[:0]]
+        attrs = {"epsilon": 1e-3, "data_format": "NHWC", "exponential_avg_factor": 1.0, "is_training": True}
+        inputs = [nothing, vector, vector, vector[:0], vector[:0]]
         yield Case(op, inputs, attrs, build=statistics(op, attrs))
 
 
