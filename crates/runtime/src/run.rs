@@ -28,7 +28,7 @@ use crate::trace::Trace;
 const EXPENSIVE: u64 = 40_000;
 
 /// How long a run may keep a thread of the async runtime.
-const TURN: Duration = Duration::from_micros(500);
+const TURN: Duration = Duration::from_millis(1);
 
 /// How long a run may keep a thread of the pool before it reads its letters and lets others work: a
 /// loop may go on for ever.
