@@ -182,6 +182,9 @@ impl Reader<'_> {
                     Incoming::Piece(header) => self.piece(header).await?,
                     Incoming::Frame(header, message) => {
                         if header.kind == Kind::Tensor {
+                            // The rest of a cancelled tensor never comes.
+                            let link = self.link;
+                            self.arriving.retain(|call, _| link.is_waiting(*call));
                             match begin_tensor(message) {
                                 Ok(arriving) => {
                                     self.arriving.insert(header.call, arriving);
@@ -203,7 +206,7 @@ impl Reader<'_> {
     /// Reads a piece straight into its tensor.
     async fn piece(&mut self, header: Header) -> io::Result<()> {
         let mut left = header.len as usize;
-        let is_wanted = self.link.calls().waiting.contains_key(&header.call);
+        let is_wanted = self.link.is_waiting(header.call);
         let mut arriving = self.arriving.remove(&header.call).filter(|_| is_wanted);
         let mut waste = if arriving.is_none() { vec![0; left.min(WASTE)] } else { Vec::new() };
         while left > 0 {
@@ -266,6 +269,10 @@ fn begin_tensor(message: &[u8]) -> Result<Arriving> {
 }
 
 impl Link {
+    fn is_waiting(&self, call: u64) -> bool {
+        self.calls().waiting.contains_key(&call)
+    }
+
     fn take(&self, call: u64) -> Option<Waiting> {
         self.calls().waiting.remove(&call)
     }
