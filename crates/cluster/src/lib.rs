@@ -7,6 +7,7 @@ pub mod client;
 mod evaluate;
 mod functions;
 mod master;
+mod members;
 mod partial_run;
 mod random;
 mod remote_function;

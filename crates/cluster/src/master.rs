@@ -4,23 +4,16 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use rustc_hash::FxHashMap;
-use tensorfleet_framework::DeviceName;
 use tensorfleet_graph::{FunctionLibrary, NodeDef};
 use tensorfleet_planner::Device;
-use tensorfleet_tensor::{Code, Error, Result, aborted};
-use tokio::time::Instant;
+use tensorfleet_tensor::{Result, aborted};
 
-use crate::client::{CreateWorkerSession, Peers, WorkerClient};
+use crate::client::{CreateWorkerSession, Peers};
+use crate::members::Members;
 use crate::random::random_handle;
 use crate::session::{Session, SessionOptions};
 use crate::task::Task;
-use crate::worker::{LocalWorker, Worker};
-
-/// How long a session waits for tasks that are not up yet.
-const DEFAULT_WAIT: Duration = Duration::from_secs(60);
-
-/// How long to wait before asking a task again.
-const RETRY: Duration = Duration::from_millis(200);
+use crate::worker::Worker;
 
 /// Opens, finds and closes the sessions of a task.
 #[derive(Debug)]
@@ -49,8 +42,8 @@ impl Master {
         options: SessionOptions,
     ) -> Result<Arc<Session>> {
         let handle = random_handle();
-        let (devices, workers) = self.find_workers(&options).await?;
-        let session = Session::new(handle, options, Arc::clone(&self.task), devices, workers);
+        let members = Members::find(&self.worker, &self.peers, &options).await?;
+        let session = Session::new(handle, options, Arc::clone(&self.task), members);
         // A graph that is not valid must not leave sessions behind on the workers.
         session.extend(nodes, library, None)?;
         let opening = Opening(Some(Arc::new(session)));
@@ -63,56 +56,19 @@ impl Master {
 
     async fn open_on_workers(&self, session: &Session) -> Result<()> {
         let incarnation = self.task.devices[0].device.incarnation;
+        let master_task = session.master_name();
         let requests = session.workers.iter().map(|(task_name, client)| {
             client.create_session(CreateWorkerSession {
                 handle: session.handle.clone(),
                 task_name: task_name.clone(),
                 cluster: session.options.cluster.clone(),
                 isolate_session_state: session.options.isolate_session_state,
-                master_task: self.task.name.to_string(),
+                master_task: master_task.clone(),
                 master_incarnation: incarnation,
                 threads: session.options.threads,
             })
         });
         futures_util::future::try_join_all(requests).await.map(|_| ())
-    }
-
-    /// The devices and clients of all tasks of a session, this task first.
-    async fn find_workers(&self, options: &SessionOptions) -> Result<Found> {
-        let filters: Vec<DeviceName> = options
-            .device_filters
-            .iter()
-            .map(|filter| DeviceName::parse(filter).map(|name| name.task_name()))
-            .collect::<Result<_>>()?;
-        let deadline = Instant::now() + patience(options.timeout);
-        let local: Arc<dyn WorkerClient> = Arc::new(LocalWorker(Arc::clone(&self.worker)));
-        let mut devices = self.worker.devices();
-        let mut workers = vec![(self.task.name.clone(), local)];
-        let others: Vec<_> = self
-            .peers
-            .tasks()
-            .into_iter()
-            .filter(|(task, _)| {
-                *task != self.task.name
-                    && (filters.is_empty() || filters.iter().any(|filter| filter.matches(task)))
-            })
-            .collect();
-        let answers = others.iter().map(|(task, address)| async move {
-            let client = self.peers.worker(task)?;
-            let status = wait_for(&*client, task, address, deadline).await;
-            Ok::<_, Error>((task.clone(), address.clone(), client, status))
-        });
-        let mut missing = Vec::new();
-        for (task, address, client, status) in futures_util::future::try_join_all(answers).await? {
-            match status {
-                Ok(found) => {
-                    devices.extend(found);
-                    workers.push((task, client));
-                }
-                Err(error) => missing.push((task, address, error)),
-            }
-        }
-        if missing.is_empty() { Ok((devices, workers)) } else { Err(missing_tasks(&missing)) }
     }
 
     /// Finds a session.
@@ -166,7 +122,8 @@ impl Master {
             })?;
             return Ok((session.devices.clone(), Vec::new()));
         }
-        let (mut devices, _) = self.find_workers(&SessionOptions::default()).await?;
+        let options = SessionOptions::default();
+        let mut devices = Members::find(&self.worker, &self.peers, &options).await?.devices;
         let remote = devices.split_off(self.worker.devices().len());
         Ok((devices, remote))
     }
@@ -179,8 +136,9 @@ impl Master {
             close_on_workers(session).await;
         }
         let options = SessionOptions { device_filters, ..SessionOptions::default() };
-        let (_, workers) = self.find_workers(&options).await?;
-        let cleaned = workers.iter().map(|(_, client)| client.cleanup_all(containers.clone()));
+        let members = Members::find(&self.worker, &self.peers, &options).await?;
+        let cleaned =
+            members.workers.iter().map(|(_, client)| client.cleanup_all(containers.clone()));
         futures_util::future::try_join_all(cleaned).await?;
         Ok(())
     }
@@ -210,58 +168,4 @@ impl Drop for Opening {
             runtime.spawn(async move { close_on_workers(&session).await });
         }
     }
-}
-
-type Found = (Vec<Device>, Vec<(DeviceName, Arc<dyn WorkerClient>)>);
-
-/// How long to wait for tasks. The answer that names the missing ones must reach the client before
-/// its own patience ends.
-fn patience(timeout: Option<Duration>) -> Duration {
-    const WAY_BACK: Duration = Duration::from_millis(500);
-    timeout.map_or(DEFAULT_WAIT, |timeout| timeout - (timeout / 10).min(WAY_BACK))
-}
-
-/// Asks a task for its devices until it answers or the deadline has passed.
-async fn wait_for(
-    client: &dyn WorkerClient,
-    task: &DeviceName,
-    address: &str,
-    deadline: Instant,
-) -> Result<Vec<Device>> {
-    let mut is_announced = false;
-    loop {
-        let error = match tokio::time::timeout_at(deadline, client.get_status()).await {
-            Ok(Ok(devices)) => return Ok(devices),
-            Ok(Err(error)) if error.code() == Code::Unavailable => error,
-            Ok(Err(error)) => return Err(error),
-            Err(_) => return Err(tensorfleet_tensor::unavailable!("no answer")),
-        };
-        if !is_announced {
-            tracing::warn!("waiting for {task} at {address}: {}", error.message());
-            is_announced = true;
-        }
-        if Instant::now() + RETRY >= deadline {
-            return Err(error);
-        }
-        tokio::time::sleep(RETRY).await;
-    }
-}
-
-fn missing_tasks(missing: &[(DeviceName, String, Error)]) -> Error {
-    let list: Vec<String> = missing
-        .iter()
-        .map(|(task, address, error)| format!("{task} at {address}: {}", error.message()))
-        .collect();
-    // Another try helps against an absence, but not against a disagreement.
-    let mut codes = missing.iter().map(|(_, _, error)| error.code());
-    let code = codes.find(|&code| code != Code::Unavailable).unwrap_or(Code::Unavailable);
-    Error::new(
-        code,
-        format!(
-            "{} of the cluster's tasks did not answer:\n  {}\nStart them, correct their addresses, or \
-             leave them out with device_filters.",
-            missing.len(),
-            list.join("\n  ")
-        ),
-    )
 }

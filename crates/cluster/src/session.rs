@@ -19,6 +19,7 @@ use tokio::time::Instant;
 
 use crate::client::{RunGraph, RunGraphReply, WorkerClient};
 use crate::evaluate::Folding;
+use crate::members::Members;
 use crate::partial_run::PartialRun;
 use crate::random::random_step_id;
 use crate::task::Task;
@@ -34,6 +35,8 @@ pub struct SessionOptions {
     pub plan: tensorfleet_planner::Options,
     /// A cluster that replaces the one that the servers booted with.
     pub cluster: Option<crate::spec::ClusterSpec>,
+    /// Where the client has opened the session, as `grpc://host:port`: finds its master in `cluster`.
+    pub target: String,
     pub threads: Threads,
     /// For each pool among which steps may choose, how many threads it has.
     pub thread_pools: Vec<Option<usize>>,
@@ -127,9 +130,9 @@ impl Session {
         handle: String,
         options: SessionOptions,
         task: Arc<Task>,
-        devices: Vec<Device>,
-        workers: Vec<(DeviceName, Arc<dyn WorkerClient>)>,
+        members: Members,
     ) -> Session {
+        let Members { devices, workers } = members;
         Session {
             handle,
             options,
@@ -145,6 +148,17 @@ impl Session {
             partial_runs: Mutex::default(),
             closed: watch::Sender::new(false),
             used: Mutex::new(Instant::now()),
+        }
+    }
+
+    /// Who the session's master is for the workers, which forget the sessions of its former lives.
+    ///
+    /// In the clusters that clients bring, several masters may have one name; their addresses differ.
+    pub(crate) fn master_name(&self) -> String {
+        let name = &self.workers[0].0;
+        match &self.options.cluster {
+            None => name.to_string(),
+            Some(_) => format!("{name} at {}", self.options.target),
         }
     }
 

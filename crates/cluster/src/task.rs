@@ -61,3 +61,9 @@ impl Task {
         Task { name, devices, registry, pool, steps: Steps::default(), threads: Threads::default() }
     }
 }
+
+/// A device under the name that it has when its task is called `task`.
+pub(crate) fn renamed(device: &Device, task: &DeviceName) -> Device {
+    let DeviceName { kind, index, .. } = device.name.clone();
+    Device { name: DeviceName { kind, index, ..task.clone() }, incarnation: device.incarnation }
+}

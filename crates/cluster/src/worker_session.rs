@@ -8,12 +8,11 @@ use tensorfleet_framework::{
     StepId,
 };
 use tensorfleet_graph::Node;
-use tensorfleet_planner::Device;
 use tensorfleet_runtime::{KernelCache, LocalRendezvous};
 use tensorfleet_tensor::{Error, Result, internal};
 
 use crate::client::Peers;
-use crate::task::{LocalDevice, Task};
+use crate::task::{LocalDevice, Task, renamed};
 use crate::threads::Threads;
 
 /// What a master's session is on one worker.
@@ -51,14 +50,7 @@ impl WorkerSession {
             .devices
             .iter()
             .map(|local| LocalDevice {
-                device: Device {
-                    name: DeviceName {
-                        kind: local.device.name.kind.clone(),
-                        index: local.device.name.index,
-                        ..task_name.clone()
-                    },
-                    incarnation: local.device.incarnation,
-                },
+                device: renamed(&local.device, &task_name),
                 resources: if isolate {
                     Arc::new(Resources::new(job.clone()))
                 } else {

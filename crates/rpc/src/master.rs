@@ -38,7 +38,8 @@ impl MasterService for MasterHandler {
         let request = request.into_inner();
         reply(
             async {
-                let options = wire::session_options(request.config.as_ref())?;
+                let mut options = wire::session_options(request.config.as_ref())?;
+                options.target = request.target;
                 let (nodes, library) = wire::graph(request.graph_def.as_ref())?;
                 let session = self.master.create_session(nodes, library, options).await?;
                 Ok(pb::CreateSessionResponse {

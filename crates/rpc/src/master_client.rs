@@ -69,7 +69,7 @@ impl RemoteMaster {
         let request = pb::CreateSessionRequest {
             graph_def: Some(graph_wire::graph_def_of(nodes, library)?),
             config: Some(wire::config_proto(options)),
-            ..Default::default()
+            target: format!("grpc://{}", self.address),
         };
         let deadline = Instant::now() + options.timeout.unwrap_or(DEFAULT_WAIT);
         loop {

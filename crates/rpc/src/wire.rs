@@ -106,6 +106,7 @@ pub(crate) fn config_proto(options: &SessionOptions) -> pb::ConfigProto {
     });
     let rewrite_options = (!options.plan.optimize)
         .then(|| pb::RewriterConfig { disable_meta_optimizer: true, ..Default::default() });
+    let shares_state = options.cluster.is_some() && !options.isolate_session_state;
     pb::ConfigProto {
         device_filters: options.device_filters.clone(),
         isolate_session_state: options.isolate_session_state,
@@ -118,6 +119,10 @@ pub(crate) fn config_proto(options: &SessionOptions) -> pb::ConfigProto {
             ..Default::default()
         }),
         cluster_def: options.cluster.as_ref().map(tensorfleet_cluster::spec::wire::cluster_def),
+        experimental: shares_state.then(|| pb::config_proto::Experimental {
+            share_session_state_in_clusterspec_propagation: true,
+            ..Default::default()
+        }),
         ..threads_config(&options.threads)
     }
 }
