@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tensorfleet_tensor::{Result, Tensor, internal};
 
 use crate::rendezvous::FrameIteration;
-use crate::{Attrs, BoxFuture, Resource, StepContext, Value, Values, Variable};
+use crate::{Attrs, BoxFuture, Pointwise, Resource, StepContext, Value, Values, Variable};
 
 /// A node's computation. Made once when its graph is instantiated, then run in every step, possibly
 /// by several steps at once.
@@ -35,6 +35,12 @@ pub trait Kernel: fmt::Debug + Send + Sync + 'static {
     /// that only pass a buffer on behave so, and programs rely on it.
     fn passes_references(&self) -> bool {
         false
+    }
+
+    /// The function that the kernel applies to every position, if it does nothing else: then the
+    /// executor may compute it together with others of its kind.
+    fn pointwise(&self) -> Option<Pointwise> {
+        None
     }
 
     /// About how many nanoseconds the computation takes. The executor runs cheap nodes where it
@@ -148,6 +154,11 @@ impl<'a> KernelContext<'a> {
             }
             None => Err(internal!("node {} has no input {index}", self.node)),
         }
+    }
+
+    /// All inputs as they came.
+    pub fn inputs_mut(&mut self) -> &mut [Value] {
+        self.inputs
     }
 
     /// Takes an input out. When the caller then holds the only clone it may overwrite its storage.

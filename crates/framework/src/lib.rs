@@ -11,6 +11,7 @@ mod device;
 pub mod gradient;
 mod kernel;
 mod op;
+mod pointwise;
 mod registry;
 mod rendezvous;
 mod resources;
@@ -30,6 +31,7 @@ pub use gradient::{
 };
 pub use kernel::{AsyncContext, AsyncKernel, Kernel, KernelContext, Outcome, Started};
 pub use op::{Implementation, KernelDef, Op, control_flow, cpu, cpu_async};
+pub use pointwise::{Pointwise, PointwiseElement, PointwiseFn, Row};
 pub use registry::Registry;
 pub use rendezvous::{
     BoxFuture, Delivery, FrameIteration, Parcel, ParsedKey, Rendezvous, key_in_frame, key_prefix,

@@ -7,6 +7,7 @@
 
 use std::ops::Range;
 
+use tensorfleet_framework::Row;
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::elementwise::Broadcast;
 use tensorfleet_tensor::{Element, Result, Shape, Tensor, invalid_argument};
@@ -15,13 +16,6 @@ use tensorfleet_tensor::{Element, Result, Shape, Tensor, invalid_argument};
 const MIN_PIECE: usize = 32 * 1024;
 /// Elements copied aside at a time when an operand's storage is overwritten.
 const BLOCK: usize = 512;
-
-/// A part of an operand: as many values as the output row has, or one for all of them.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Row<'a, T> {
-    Slice(&'a [T]),
-    Value(T),
-}
 
 /// Computes a row of the output from rows of the operands.
 pub(crate) type RowFn<'f, A, B, U> = &'f (dyn Fn(Row<'_, A>, Row<'_, B>, &mut [U]) + Sync);

@@ -9,6 +9,7 @@ use tensorfleet_graph::{Graph, Node, NodeId};
 use tensorfleet_tensor::{DType, Result, invalid_argument};
 
 use crate::frames::{self, Frames};
+use crate::fuse::fuse;
 use crate::state::Spare;
 
 /// A compiled graph. Any number of steps may run it at once.
@@ -148,6 +149,8 @@ impl Executable {
                 if keeps_state(node) { cache.get_or_create(node, &mut create) } else { create() }
             })
             .collect::<Result<_>>()?;
+        let (graph, implementations) = fuse(graph, implementations)?;
+        let graph = &*graph;
         let kinds: Vec<Option<ControlFlow>> = implementations
             .iter()
             .map(|implementation| match implementation {

@@ -4,6 +4,7 @@
 
 mod executable;
 mod frames;
+mod fuse;
 mod pool;
 mod rendezvous;
 mod run;

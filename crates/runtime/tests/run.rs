@@ -3,38 +3,21 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::future::Future;
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::Thread;
+use std::task::{Context, Waker};
 
 use tensorfleet_framework::{Parcel, Registry, Rendezvous, StepContext, StepId};
 use tensorfleet_graph::{AttrValue, FunctionLibrary, Graph, NodeDef};
 use tensorfleet_runtime::{ComputePool, Executable, LocalRendezvous, NewKernels, Run};
 use tensorfleet_tensor::{Code, DType, Result, Tensor};
-use tensorfleet_testing::step_context;
-
-fn node(name: &str, op: &str, inputs: &[&str], attrs: &[(&str, AttrValue)]) -> NodeDef {
-    NodeDef {
-        name: name.to_owned(),
-        op: op.to_owned(),
-        device: String::new(),
-        inputs: inputs.iter().map(|&input| input.to_owned()).collect(),
-        attrs: attrs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
-    }
-}
+use tensorfleet_testing::{block_on, constant, node, step_context};
 
 fn int32() -> (&'static str, AttrValue) {
     ("T", AttrValue::Type(DType::Int32))
 }
 
-fn constant(name: &str, value: Tensor) -> NodeDef {
-    let dtype = AttrValue::Type(value.dtype());
-    node(name, "Const", &[], &[("dtype", dtype), ("value", AttrValue::Tensor(value))])
-}
-
 fn retval(index: i64, input: &str) -> NodeDef {
-    node(&format!("out{index}"), "_Retval", &[input], &[int32(), ("index", AttrValue::Int(index))])
+    tensorfleet_testing::retval(index, input, DType::Int32)
 }
 
 fn enter(name: &str, input: &str, is_constant: bool) -> NodeDef {
@@ -71,25 +54,6 @@ fn start(nodes: Vec<NodeDef>, step: Arc<StepContext>) -> Run {
     let executable = Executable::new(&graph, &registry, "CPU", &NewKernels).unwrap();
     let pool = Arc::new(ComputePool::new(2).unwrap());
     Run::new(Arc::new(executable), step, pool, Vec::new(), None).unwrap()
-}
-
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-fn block_on<T>(future: impl Future<Output = T>) -> T {
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-    let mut future = pin!(future);
-    loop {
-        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            Poll::Ready(value) => return value,
-            Poll::Pending => std::thread::park(),
-        }
-    }
 }
 
 fn run(nodes: Vec<NodeDef>) -> Result<Vec<i32>> {

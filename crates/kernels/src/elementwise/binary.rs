@@ -115,10 +115,12 @@ impl Binary for Pow {
                 }
             }
         }
-        let simple =
-            |x: f32, y: f32| (x != 0.0) & (x.abs() < f32::INFINITY) & (y.abs() < f32::INFINITY);
+        let simple = |x: f32, y: f32| {
+            let is_finite = (x.abs() < f32::INFINITY) & (y.abs() < f32::INFINITY);
+            (x != 0.0) & is_finite & (y != 2.0) & (y != 3.0)
+        };
         for (out, (x, y)) in out.chunks_mut(BLOCK).zip(x.chunks(BLOCK).zip(y.chunks(BLOCK))) {
-            if few_factors(x, y, out) {
+            if all_few_factors(x, y, out) {
                 continue;
             }
             run(x, y, out);
@@ -127,7 +129,7 @@ impl Binary for Pow {
             }
             for (out, (&x, &y)) in out.iter_mut().zip(x.iter().zip(y)) {
                 if !simple(x, y) {
-                    *out = x.powf(y);
+                    *out = few_factors(x, y).unwrap_or_else(|| x.powf(y));
                 }
             }
         }
@@ -135,18 +137,29 @@ impl Binary for Pow {
 
     fn double(x: &[f64], y: &[f64], out: &mut [f64]) {
         for (out, (x, y)) in out.chunks_mut(BLOCK).zip(x.chunks(BLOCK).zip(y.chunks(BLOCK))) {
-            if few_factors(x, y, out) {
+            if all_few_factors(x, y, out) {
                 continue;
             }
-            for (out, (x, &y)) in out.iter_mut().zip(x.iter().zip(y)) {
-                *out = x.powf(y);
+            for (out, (&x, &y)) in out.iter_mut().zip(x.iter().zip(y)) {
+                *out = few_factors(x, y).unwrap_or_else(|| x.powf(y));
             }
         }
     }
 }
 
-/// Computes squares and cubes, if all exponents are such; most powers in programs are.
-fn few_factors<W: Wide>(x: &[W], y: &[W], out: &mut [W]) -> bool {
+/// A square or a cube, if the power is one.
+fn few_factors<W: Wide>(x: W, y: W) -> Option<W> {
+    if y == W::of(2.0) {
+        Some(x * x)
+    } else if y == W::of(3.0) {
+        Some(x * x * x)
+    } else {
+        None
+    }
+}
+
+/// Computes squares or cubes, if all exponents are the same such; most powers in programs are.
+fn all_few_factors<W: Wide>(x: &[W], y: &[W], out: &mut [W]) -> bool {
     let (two, three) = (W::of(2.0), W::of(3.0));
     let Some(&power) = y.first().filter(|power| **power == two || **power == three) else {
         return false;

@@ -6,11 +6,12 @@ use std::marker::PhantomData;
 use half::{bf16, f16};
 use tensorfleet_framework::gradient::both;
 use tensorfleet_framework::{
-    Attrs, GradientContext, InputGradients, Kernel, KernelContext, KernelDef, Op, cpu,
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, KernelDef, Op, Pointwise,
+    PointwiseFn, cpu,
 };
 use tensorfleet_kernels::elementwise::{self, Binary, Unary};
 use tensorfleet_kernels::{Parallel, Real};
-use tensorfleet_tensor::{Element, Result, Tensor, dispatch, invalid_argument};
+use tensorfleet_tensor::{DType, Element, Result, Tensor, dispatch, invalid_argument};
 
 use super::FLOATS;
 use super::activation_gradient as of;
@@ -83,11 +84,23 @@ pub(super) const fn differentiate<F: Binary + Debug + Send + 'static>() -> Kerne
 }
 
 #[derive(Debug)]
-struct Activation<F>(PhantomData<F>);
+struct Activation<F> {
+    dtype: DType,
+    function: PhantomData<F>,
+}
 
 impl<F: Unary + Debug + Send + 'static> Kernel for Activation<F> {
-    fn new(_: &Attrs<'_>) -> Result<Self> {
-        Ok(Activation(PhantomData))
+    fn new(attrs: &Attrs<'_>) -> Result<Self> {
+        Ok(Activation { dtype: attrs.dtype("T")?, function: PhantomData })
+    }
+
+    fn pointwise(&self) -> Option<Pointwise> {
+        dispatch!(
+            self.dtype,
+            [f32, f64],
+            T => Some(PointwiseFn::One(T::apply::<F>).into()),
+            else => None
+        )
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
@@ -116,12 +129,22 @@ fn apply<F: Unary, T: Real + Element>(par: Parallel, mut x: Tensor) -> Result<Te
 #[derive(Debug)]
 struct Gradient<F> {
     op: Box<str>,
+    dtype: DType,
     function: PhantomData<F>,
 }
 
 impl<F: Binary + Debug + Send + 'static> Kernel for Gradient<F> {
     fn new(attrs: &Attrs<'_>) -> Result<Self> {
-        Ok(Gradient { op: attrs.op().into(), function: PhantomData })
+        Ok(Gradient { op: attrs.op().into(), dtype: attrs.dtype("T")?, function: PhantomData })
+    }
+
+    fn pointwise(&self) -> Option<Pointwise> {
+        dispatch!(
+            self.dtype,
+            [f32, f64],
+            T => Some(PointwiseFn::Pair(T::apply2::<F>).into()),
+            else => None
+        )
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {

@@ -1,17 +1,13 @@
 //! What is measured: each path with everything prepared that a step does not pay for.
 
-use std::future::Future;
 use std::hint::black_box;
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
 
 use tensorfleet_framework::{Delivery, Parcel, Registry, Rendezvous};
 use tensorfleet_graph::{AttrValue, FunctionLibrary, Graph, NodeDef};
 use tensorfleet_runtime::{ComputePool, Executable, LocalRendezvous, NewKernels, Run};
 use tensorfleet_tensor::{DType, Shape, Tensor, wire};
-use tensorfleet_testing::step_context;
+use tensorfleet_testing::{block_on, node, step_context};
 
 /// A path and how to get ready for it.
 pub(crate) struct Path {
@@ -30,8 +26,9 @@ impl Path {
 pub(crate) fn all() -> Vec<Path> {
     let path = |name, prepare| Path { name, prepare };
     vec![
-        path("executor/nothing", || steps(chain(0))),
-        path("executor/chain-200", || steps(chain(200))),
+        path("executor/nothing", || steps(chain("Identity", 0))),
+        path("executor/chain-200", || steps(chain("Identity", 200))),
+        path("executor/fused-200", || steps(chain("Neg", 200))),
         path("executor/loop-20", || steps(counting_loop(20))),
         path("rendezvous/send-first", send_first),
         path("rendezvous/receive-first", receive_first),
@@ -56,35 +53,15 @@ fn steps(nodes: Vec<NodeDef>) -> Box<dyn FnMut()> {
         let args = vec![Tensor::scalar(0_i32)];
         let (executable, step, pool) = (Arc::clone(&executable), Arc::clone(&step), &pool);
         let run = Run::new(executable, step, Arc::clone(pool), args, None).unwrap();
-        black_box(wait(run).unwrap());
+        black_box(block_on(run).unwrap());
     })
 }
 
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-/// Waits for a run, which may go on in the pool.
-fn wait<T>(future: impl Future<Output = T>) -> T {
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let mut future = pin!(future);
-    loop {
-        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            Poll::Ready(value) => return value,
-            Poll::Pending => thread::park(),
-        }
-    }
-}
-
-/// Sums, one after the other.
-fn chain(length: usize) -> Vec<NodeDef> {
+/// Nodes of one op, one after the other.
+fn chain(op: &str, length: usize) -> Vec<NodeDef> {
     let mut nodes = vec![node("n0", "_Arg", &[], &[int32(), ("index", AttrValue::Int(0))])];
     for i in 0..length {
-        nodes.push(node(&format!("n{}", i + 1), "AddV2", &[&format!("n{i}"), "n0"], &[int32()]));
+        nodes.push(node(&format!("n{}", i + 1), op, &[&format!("n{i}")], &[int32()]));
     }
     nodes.push(retval(&format!("n{length}")));
     nodes
@@ -141,7 +118,7 @@ fn receive_first() -> Box<dyn FnMut()> {
             unreachable!("nothing was sent")
         };
         rendezvous.send(KEY, parcel()).unwrap();
-        black_box(wait(delivery).unwrap());
+        black_box(block_on(delivery).unwrap());
     })
 }
 
@@ -154,25 +131,14 @@ fn codec(tensor: &Tensor) -> Box<dyn FnMut()> {
     })
 }
 
-fn node(name: &str, op: &str, inputs: &[&str], attrs: &[(&str, AttrValue)]) -> NodeDef {
-    NodeDef {
-        name: name.to_owned(),
-        op: op.to_owned(),
-        device: String::new(),
-        inputs: inputs.iter().map(|&input| input.to_owned()).collect(),
-        attrs: attrs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
-    }
-}
-
 fn int32() -> (&'static str, AttrValue) {
     ("T", AttrValue::Type(DType::Int32))
 }
 
 fn constant(name: &str, value: i32) -> NodeDef {
-    let dtype = ("dtype", AttrValue::Type(DType::Int32));
-    node(name, "Const", &[], &[dtype, ("value", AttrValue::Tensor(Tensor::scalar(value)))])
+    tensorfleet_testing::constant(name, Tensor::scalar(value))
 }
 
 fn retval(input: &str) -> NodeDef {
-    node("out", "_Retval", &[input], &[int32(), ("index", AttrValue::Int(0))])
+    tensorfleet_testing::retval(0, input, DType::Int32)
 }

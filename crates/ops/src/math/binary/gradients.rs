@@ -2,9 +2,9 @@
 
 use num_complex::Complex;
 use tensorfleet_framework::gradient::both;
-use tensorfleet_framework::{GradientContext, InputGradients, Op, cpu};
+use tensorfleet_framework::{GradientContext, InputGradients, Op, Pointwise, PointwiseFn, cpu};
 use tensorfleet_graph::Output;
-use tensorfleet_kernels::{Parallel, elementwise as fast};
+use tensorfleet_kernels::{Parallel, Real, elementwise as fast};
 use tensorfleet_tensor::{DType, Result, Tensor, invalid_argument};
 
 use super::super::dtypes::{FIELDS, T_FIELD};
@@ -40,6 +40,15 @@ macro_rules! gradients {
                             else => Err(unsupported(&y))
                         ),
                     }
+                }
+
+                fn pointwise(dtype: DType) -> Option<Pointwise> {
+                    tensorfleet_tensor::dispatch!(
+                        dtype,
+                        [f32, f64],
+                        T => Some(PointwiseFn::Pair(T::apply2::<$real>).into()),
+                        else => None
+                    )
                 }
             }
         )+

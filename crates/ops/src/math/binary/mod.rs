@@ -16,12 +16,12 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext};
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, Pointwise, Row};
 use tensorfleet_kernels::elementwise::Binary;
 use tensorfleet_kernels::{Parallel, Real};
-use tensorfleet_tensor::{Element, Error, Result, Tensor, internal};
+use tensorfleet_tensor::{DType, Element, Error, Result, Tensor, internal};
 
-use crate::broadcast::{Row, RowFn, rows_of, zip_rows_reusing};
+use crate::broadcast::{RowFn, rows_of, zip_rows_reusing};
 
 /// Elements converted, or copied aside, at a time.
 const BLOCK: usize = 512;
@@ -29,15 +29,29 @@ const BLOCK: usize = 512;
 /// A function of two values that exists for several element types.
 trait Function: fmt::Debug + Send + Sync + 'static {
     fn apply(par: Parallel, x: Tensor, y: Tensor) -> Result<Tensor>;
+
+    /// The function of rows, for the types that the executor can fuse.
+    fn pointwise(_: DType) -> Option<Pointwise> {
+        None
+    }
 }
 
 /// The kernel of an elementwise op.
 #[derive(Debug)]
-struct Elementwise<F>(PhantomData<F>);
+struct Elementwise<F> {
+    pointwise: Option<Pointwise>,
+    function: PhantomData<F>,
+}
 
 impl<F: Function> Kernel for Elementwise<F> {
-    fn new(_: &Attrs<'_>) -> Result<Self> {
-        Ok(Elementwise(PhantomData))
+    fn new(attrs: &Attrs<'_>) -> Result<Self> {
+        // The logical ops have but one type, and so no attribute for it.
+        let pointwise = attrs.dtype("T").ok().and_then(F::pointwise);
+        Ok(Elementwise { pointwise, function: PhantomData })
+    }
+
+    fn pointwise(&self) -> Option<Pointwise> {
+        self.pointwise
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
@@ -111,7 +125,11 @@ fn widen<'a, T: Real<Wide = f32>>(row: Row<'_, T>, at: usize, wide: &'a mut [f32
 
 /// Applies a vectorised function.
 fn vector<F: Binary, T: Element + Real>(par: Parallel, x: Tensor, y: Tensor) -> Result<Tensor> {
-    zip_rows_reusing::<T>(par, x, y, &|a, b, out| match (a, b) {
+    zip_rows_reusing::<T>(par, x, y, &vector_rows::<F, T>)
+}
+
+fn vector_rows<F: Binary, T: Element + Real>(a: Row<'_, T>, b: Row<'_, T>, out: &mut [T]) {
+    match (a, b) {
         (Row::Slice(a), Row::Slice(b)) => T::apply2::<F>(a, b, out),
         (Row::Slice(a), Row::Value(b)) => {
             let b = [b; BLOCK];
@@ -130,7 +148,7 @@ fn vector<F: Binary, T: Element + Real>(par: Parallel, x: Tensor, y: Tensor) -> 
             T::apply2::<F>(&[a], &[b], &mut value);
             out.fill(value[0]);
         }
-    })
+    }
 }
 
 /// The registry lets no other types reach a kernel.
@@ -165,6 +183,13 @@ macro_rules! table {
                 fn apply(par: Parallel, x: Tensor, y: Tensor) -> Result<Tensor> {
                     $(super::arm!(par, x, y, $kind($($function)+));)+
                     Err(super::unsupported(&x))
+                }
+
+                fn pointwise(
+                    dtype: tensorfleet_tensor::DType,
+                ) -> Option<tensorfleet_framework::Pointwise> {
+                    $(super::fusible!(dtype, $kind($($function)+));)+
+                    None
                 }
             }
         )+
@@ -224,4 +249,40 @@ macro_rules! arm {
     };
 }
 
-use {arm, table};
+/// Returns the function of rows if there is one for numbers of the type.
+macro_rules! fusible {
+    ($dtype:ident, real($function:expr)) => {
+        super::fusible!($dtype, [f32, f64], $function);
+    };
+    ($dtype:ident, integer($function:expr)) => {
+        super::fusible!($dtype, [i32, i64], $function);
+    };
+    ($dtype:ident, [$($element:ty),+], $function:expr) => {
+        tensorfleet_tensor::dispatch!(
+            $dtype,
+            [$($element),+],
+            T => {
+                let two = tensorfleet_framework::PointwiseFn::<T>::Two(|a, b, out| {
+                    crate::broadcast::rows_of::<T, T, T>($function)(a, b, out)
+                });
+                return Some(two.into());
+            },
+            else => {}
+        );
+    };
+    ($dtype:ident, vector($function:ty)) => {
+        tensorfleet_tensor::dispatch!(
+            $dtype,
+            [f32, f64],
+            T => {
+                let rows = super::vector_rows::<$function, T>;
+                return Some(tensorfleet_framework::PointwiseFn::Two(rows).into());
+            },
+            else => {}
+        );
+    };
+    ($dtype:ident, complex($function:expr)) => {};
+    ($dtype:ident, partial($function:expr, $error:expr)) => {};
+}
+
+use {arm, fusible, table};

@@ -16,9 +16,9 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use num_complex::Complex;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext};
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, Pointwise};
 use tensorfleet_kernels::{Parallel, Real, elementwise};
-use tensorfleet_tensor::{Element, Error, Result, Tensor, internal};
+use tensorfleet_tensor::{DType, Element, Error, Result, Tensor, internal};
 
 /// Elements below which another thread is not worth waking.
 const MIN_PIECE: usize = 16 * 1024;
@@ -28,15 +28,27 @@ const BLOCK: usize = 512;
 /// A function of one value that exists for several element types.
 trait Function: fmt::Debug + Send + Sync + 'static {
     fn apply(par: Parallel, x: Tensor) -> Result<Tensor>;
+
+    /// The function of slices, for the types that the executor can fuse.
+    fn pointwise(_: DType) -> Option<Pointwise> {
+        None
+    }
 }
 
 /// The kernel of an elementwise op.
 #[derive(Debug)]
-struct Elementwise<F>(PhantomData<F>);
+struct Elementwise<F> {
+    dtype: DType,
+    function: PhantomData<F>,
+}
 
 impl<F: Function> Kernel for Elementwise<F> {
-    fn new(_: &Attrs<'_>) -> Result<Self> {
-        Ok(Elementwise(PhantomData))
+    fn new(attrs: &Attrs<'_>) -> Result<Self> {
+        Ok(Elementwise { dtype: attrs.dtype("T")?, function: PhantomData })
+    }
+
+    fn pointwise(&self) -> Option<Pointwise> {
+        F::pointwise(self.dtype)
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
@@ -85,7 +97,7 @@ pub(in crate::math) fn map<T: Element>(
     x: Tensor,
     f: impl Fn(T) -> T + Sync,
 ) -> Result<Tensor> {
-    map_slices(par, x, &|x, out| out.iter_mut().zip(x).for_each(|(out, &x)| *out = f(x)))
+    map_slices(par, x, &|x, out| each(x, out, &f))
 }
 
 /// Applies a function of one value to every element, with results of another type.
@@ -94,7 +106,11 @@ pub(in crate::math) fn map_to<T: Element, U: Element>(
     x: &Tensor,
     f: impl Fn(T) -> U + Sync,
 ) -> Result<Tensor> {
-    map_slices_to(par, x, &|x, out| out.iter_mut().zip(x).for_each(|(out, &x)| *out = f(x)))
+    map_slices_to(par, x, &|x, out| each(x, out, &f))
+}
+
+fn each<T: Copy, U>(x: &[T], out: &mut [U], f: impl Fn(T) -> U) {
+    out.iter_mut().zip(x).for_each(|(out, &x)| *out = f(x));
 }
 
 fn real<F: elementwise::Unary, T: Element + Real>(par: Parallel, x: Tensor) -> Result<Tensor> {
@@ -143,6 +159,13 @@ macro_rules! table {
                     $(super::arm!(par, x, $kind($($function)+));)+
                     Err(super::unsupported(&x))
                 }
+
+                fn pointwise(
+                    dtype: tensorfleet_tensor::DType,
+                ) -> Option<tensorfleet_framework::Pointwise> {
+                    $(super::fusible!(dtype, $kind($($function)+));)+
+                    None
+                }
             }
         )+
     };
@@ -181,4 +204,34 @@ macro_rules! arm {
     };
 }
 
-use {arm, table};
+/// Returns the function of slices if there is one for numbers of the type.
+macro_rules! fusible {
+    ($dtype:ident, real($function:ty)) => {
+        tensorfleet_tensor::dispatch!(
+            $dtype,
+            [f32, f64],
+            T => {
+                let apply = <T as tensorfleet_kernels::Real>::apply::<$function>;
+                return Some(tensorfleet_framework::PointwiseFn::One(apply).into());
+            },
+            else => {}
+        );
+    };
+    ($dtype:ident, signed($function:expr)) => {
+        tensorfleet_tensor::dispatch!(
+            $dtype,
+            [i32, i64],
+            T => {
+                let one = tensorfleet_framework::PointwiseFn::One(|x: &[T], out: &mut [T]| {
+                    super::each(x, out, $function);
+                });
+                return Some(one.into());
+            },
+            else => {}
+        );
+    };
+    ($dtype:ident, unsigned($function:expr)) => {};
+    ($dtype:ident, complex($function:expr)) => {};
+}
+
+use {arm, fusible, table};

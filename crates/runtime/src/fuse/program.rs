@@ -1,0 +1,246 @@
+//! Functions of elements, one after the other over blocks that stay in the nearest cache.
+
+use tensorfleet_framework::{PointwiseElement, PointwiseFn, Row, Value};
+use tensorfleet_kernels::Parallel;
+use tensorfleet_tensor::{Element, Result, Shape, Tensor};
+
+use super::kernel::Member;
+
+/// Elements that go through all functions before the next ones do.
+const BLOCK: usize = 512;
+
+/// Elements times functions below which another thread is not worth waking.
+const MIN_WORK: usize = 64 * 1024;
+
+/// The functions of a fused node.
+#[derive(Debug)]
+pub(super) struct Program<T> {
+    num_inputs: usize,
+    lines: Vec<Line<T>>,
+    num_registers: usize,
+}
+
+#[derive(Debug)]
+struct Line<T> {
+    function: PointwiseFn<T>,
+    /// The numbers of inputs, then those of earlier lines; a function of one operand has it twice.
+    operands: [usize; 2],
+    /// Where a block of results is kept.
+    register: usize,
+}
+
+/// A line for operands of known shapes, with what its operands are.
+struct Resolved<T> {
+    function: PointwiseFn<T>,
+    operands: [Operand<T>; 2],
+    register: usize,
+}
+
+#[derive(Clone, Copy)]
+enum Operand<T> {
+    Value(T),
+    Input(usize),
+    Register(usize),
+}
+
+impl<T: PointwiseElement> Program<T> {
+    /// The program of members that all have functions of the type.
+    pub(super) fn new(num_inputs: usize, members: &[Member]) -> Option<Program<T>> {
+        let mut last_uses = vec![0; members.len()];
+        for (number, member) in members.iter().enumerate() {
+            for operand in &member.operands {
+                if let Some(line) = operand.checked_sub(num_inputs) {
+                    last_uses[line] = number;
+                }
+            }
+        }
+        let mut lines: Vec<Line<T>> = Vec::with_capacity(members.len());
+        let (mut free, mut num_registers) = (Vec::new(), 0);
+        for (number, member) in members.iter().enumerate() {
+            let register = free.pop().unwrap_or_else(|| {
+                num_registers += 1;
+                num_registers - 1
+            });
+            let operands = [*member.operands.first()?, *member.operands.last()?];
+            // What is used for the last time is free for the next line, not yet for this one.
+            let mut sources: Vec<usize> =
+                operands.iter().filter_map(|operand| operand.checked_sub(num_inputs)).collect();
+            sources.dedup();
+            let ended = sources.into_iter().filter(|&line| last_uses[line] == number);
+            free.extend(ended.map(|line| lines[line].register));
+            lines.push(Line {
+                function: T::function(member.kernel.pointwise()?)?,
+                operands,
+                register,
+            });
+        }
+        Some(Program { num_inputs, lines, num_registers })
+    }
+
+    /// Runs the program; nothing if the inputs are not all scalars or of one shape.
+    pub(super) fn run(&self, par: Parallel, inputs: &mut [Value]) -> Result<Option<Tensor>> {
+        let Some(tensors) = tensors(inputs) else { return Ok(None) };
+        let Ok(shape) = common_shape(&tensors) else { return Ok(None) };
+        let shape = shape.cloned();
+        let mut operands = Vec::with_capacity(self.num_inputs + self.lines.len());
+        for (index, tensor) in tensors.iter().enumerate() {
+            operands.push(match tensor.shape().is_scalar() {
+                true => Operand::Value(tensor.scalar_value::<T>()?),
+                false => Operand::Input(index),
+            });
+        }
+        let Some(resolved) = self.resolve(&mut operands) else { return Ok(None) };
+        let Some(shape) = shape else {
+            return Ok(match operands.last() {
+                Some(Operand::Value(value)) => Some(Tensor::scalar(*value)),
+                _ => None,
+            });
+        };
+        let reused = inputs.iter_mut().enumerate().find_map(|(index, input)| match input {
+            Value::Tensor(tensor) if !tensor.shape().is_scalar() && tensor.is_unique() => {
+                Some((index, input))
+            }
+            _ => None,
+        });
+        let reused = match reused {
+            Some((index, input)) => match input.take() {
+                Value::Tensor(tensor) => Some((index, tensor)),
+                Value::Ref(_) | Value::Empty => return Ok(None),
+            },
+            None => None,
+        };
+        let slices: Vec<&[T]> = inputs
+            .iter()
+            .map(|input| match input {
+                Value::Tensor(tensor) => tensor.values::<T>(),
+                Value::Ref(_) | Value::Empty => Ok(&[][..]),
+            })
+            .collect::<Result<_>>()?;
+        let blocks = Blocks {
+            lines: &resolved,
+            inputs: &slices,
+            reused: reused.as_ref().map(|(index, _)| *index),
+            registers: self.num_registers,
+        };
+        match reused {
+            Some((_, mut tensor)) => {
+                blocks.fill(par, tensor.values_mut()?);
+                Ok(Some(tensor))
+            }
+            None => Tensor::build(shape, |out| blocks.fill(par, out)).map(Some),
+        }
+    }
+
+    /// Finds out what every line's operands are, and computes those that are scalars. Nothing if a
+    /// function cannot take its operands as they are.
+    fn resolve(&self, operands: &mut Vec<Operand<T>>) -> Option<Vec<Resolved<T>>> {
+        let mut resolved = Vec::new();
+        for line in &self.lines {
+            let [a, b] = line.operands.map(|operand| operands[operand]);
+            let result = match (line.function, a, b) {
+                (PointwiseFn::One(f), Operand::Value(a), _) => Some(single(|out| f(&[a], out))),
+                (PointwiseFn::Two(f), Operand::Value(a), Operand::Value(b)) => {
+                    Some(single(|out| f(Row::Value(a), Row::Value(b), out)))
+                }
+                (PointwiseFn::Pair(f), Operand::Value(a), Operand::Value(b)) => {
+                    Some(single(|out| f(&[a], &[b], out)))
+                }
+                (PointwiseFn::Pair(_), Operand::Value(_), _)
+                | (PointwiseFn::Pair(_), _, Operand::Value(_)) => return None,
+                _ => None,
+            };
+            operands.push(match result {
+                Some(value) => Operand::Value(value),
+                None => {
+                    let (function, register) = (line.function, line.register);
+                    resolved.push(Resolved { function, operands: [a, b], register });
+                    Operand::Register(register)
+                }
+            });
+        }
+        Some(resolved)
+    }
+}
+
+fn single<T: Element>(f: impl FnOnce(&mut [T])) -> T {
+    let mut out = [T::default()];
+    f(&mut out);
+    out[0]
+}
+
+fn tensors(inputs: &[Value]) -> Option<Vec<&Tensor>> {
+    inputs
+        .iter()
+        .map(|input| match input {
+            Value::Tensor(tensor) => Some(tensor),
+            Value::Ref(_) | Value::Empty => None,
+        })
+        .collect()
+}
+
+/// The shape of all tensors that are no scalars, if there are any.
+fn common_shape<'a>(tensors: &[&'a Tensor]) -> std::result::Result<Option<&'a Shape>, Mixed> {
+    let mut shapes = tensors.iter().map(|tensor| tensor.shape()).filter(|s| !s.is_scalar());
+    let Some(first) = shapes.next() else { return Ok(None) };
+    if shapes.all(|shape| shape == first) { Ok(Some(first)) } else { Err(Mixed) }
+}
+
+/// The shapes differ.
+struct Mixed;
+
+/// What all pieces of the output have in common.
+struct Blocks<'a, T> {
+    lines: &'a [Resolved<T>],
+    /// The inputs that are no scalars.
+    inputs: &'a [&'a [T]],
+    /// The input whose storage the output takes.
+    reused: Option<usize>,
+    registers: usize,
+}
+
+impl<T: Element> Blocks<'_, T> {
+    fn fill(&self, par: Parallel, out: &mut [T]) {
+        let min_len = (MIN_WORK / self.lines.len()).max(BLOCK);
+        par.for_each(out, min_len, |range, out| self.piece(range.start, out));
+    }
+
+    /// Computes the elements from `start` on.
+    fn piece(&self, start: usize, out: &mut [T]) {
+        let len = out.len().min(BLOCK);
+        let mut registers = vec![vec![T::default(); len]; self.registers];
+        // The lines read the reused input from here while they overwrite it.
+        let mut copy = vec![T::default(); if self.reused.is_some() { len } else { 0 }];
+        let mut at = start;
+        for out in out.chunks_mut(BLOCK) {
+            if self.reused.is_some() {
+                copy[..out.len()].copy_from_slice(out);
+            }
+            self.block(at, out, &mut registers, &copy);
+            at += out.len();
+        }
+    }
+
+    fn block(&self, at: usize, out: &mut [T], registers: &mut [Vec<T>], copy: &[T]) {
+        let len = out.len();
+        let last = self.lines.len() - 1;
+        for (number, line) in self.lines.iter().enumerate() {
+            let mut results = std::mem::take(&mut registers[line.register]);
+            let target = if number == last { &mut *out } else { &mut results[..len] };
+            let row = |operand: Operand<T>| match operand {
+                Operand::Value(value) => Row::Value(value),
+                Operand::Input(index) if self.reused == Some(index) => Row::Slice(&copy[..len]),
+                Operand::Input(index) => Row::Slice(&self.inputs[index][at..at + len]),
+                Operand::Register(register) => Row::Slice(&registers[register][..len]),
+            };
+            match (line.function, line.operands.map(row)) {
+                (PointwiseFn::One(f), [Row::Slice(a), _]) => f(a, target),
+                (PointwiseFn::Two(f), [a, b]) => f(a, b, target),
+                (PointwiseFn::Pair(f), [Row::Slice(a), Row::Slice(b)]) => f(a, b, target),
+                (PointwiseFn::One(_) | PointwiseFn::Pair(_), _) => {
+                    unreachable!("scalars were computed before")
+                }
+            }
+            registers[line.register] = results;
+        }
+    }
+}
