@@ -19,6 +19,7 @@ use super::inbox::{Inbox, Incoming};
 use super::offer::Offer;
 use super::outbox::Outbox;
 use super::socket::Socket;
+use crate::recv_tensor::{read_response, takes_any_bytes};
 
 /// A link to a worker.
 #[derive(Debug)]
@@ -261,7 +262,7 @@ fn begin_tensor(message: &[u8]) -> Result<Arriving> {
         .map_err(|error| internal!("the answer cannot be read: {error}"))?;
     let head = response.tensor.unwrap_or_default();
     let dtype = DType::from_number(head.dtype)
-        .filter(|dtype| dtype.is_plain() && *dtype != DType::Bool)
+        .filter(|dtype| takes_any_bytes(*dtype))
         .ok_or_else(|| internal!("a tensor of type {} cannot come in pieces", head.dtype))?;
     let shape = tensor_wire::shape(head.tensor_shape.as_ref())?;
     let tensor = Tensor::build_raw(dtype, shape, |_| Ok(()))?;
@@ -302,20 +303,10 @@ impl Link {
                 let _ = waiting.send(response);
             }
             (Kind::Reply, Some(Waiting::Tensor(waiting))) => {
-                let _ = waiting.send(whole_tensor(message));
+                let _ = waiting.send(read_response(message));
             }
             _ => return Err(io::Error::new(io::ErrorKind::InvalidData, "not an answer")),
         }
         Ok(())
     }
-}
-
-fn whole_tensor(message: &[u8]) -> Result<Parcel> {
-    let response = pb::RecvTensorResponse::decode(message)
-        .map_err(|error| internal!("the answer cannot be read: {error}"))?;
-    if response.is_dead {
-        return Ok(Parcel::dead());
-    }
-    let tensor = tensor_wire::tensor(&response.tensor.unwrap_or_default())?;
-    Ok(Parcel { tensor, is_dead: false })
 }

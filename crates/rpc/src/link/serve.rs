@@ -11,13 +11,14 @@ use rustc_hash::FxHashMap;
 use tensorfleet_framework::{Parcel, StepId};
 use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_tensor::wire as tensor_wire;
-use tensorfleet_tensor::{DType, Result, invalid_argument, resource_exhausted};
+use tensorfleet_tensor::{Result, invalid_argument, resource_exhausted};
 use tokio::task::AbortHandle;
 
 use super::frame::{Header, Kind, MAX_MESSAGE, encode_failure};
 use super::inbox::{Inbox, Incoming};
 use super::outbox::Outbox;
 use super::socket::Socket;
+use crate::recv_tensor::takes_any_bytes;
 use crate::worker::WorkerHandler;
 
 /// Contents below this travel inside their message.
@@ -158,7 +159,7 @@ impl Served {
         let tensor = &parcel.tensor;
         let mut response = pb::RecvTensorResponse { is_dead: parcel.is_dead, ..Default::default() };
         let dtype = tensor.dtype();
-        if dtype.is_plain() && dtype != DType::Bool && tensor.byte_len() >= MIN_PIECES {
+        if takes_any_bytes(dtype) && tensor.byte_len() >= MIN_PIECES {
             response.tensor = Some(pb::TensorProto {
                 dtype: dtype as i32,
                 tensor_shape: Some(tensor_wire::shape_proto(tensor.shape())),

@@ -12,6 +12,28 @@ mod send;
 pub(crate) use receive::receive;
 pub(crate) use send::WorkerService;
 
+use prost::Message;
+use tensorfleet_framework::Parcel;
+use tensorfleet_proto::tensorflow as pb;
+use tensorfleet_tensor::wire as tensor_wire;
+use tensorfleet_tensor::{DType, Result, internal};
+
+/// Reads a response that came whole.
+pub(crate) fn read_response(message: &[u8]) -> Result<Parcel> {
+    let response = pb::RecvTensorResponse::decode(message)
+        .map_err(|error| internal!("the response cannot be read: {error}"))?;
+    if response.is_dead {
+        return Ok(Parcel::dead());
+    }
+    let tensor = tensor_wire::tensor(&response.tensor.unwrap_or_default())?;
+    Ok(Parcel { tensor, is_dead: false })
+}
+
+/// Whether any bytes are a tensor of the type, so that they may arrive where they are to stay.
+pub(crate) fn takes_any_bytes(dtype: DType) -> bool {
+    dtype.is_plain() && dtype != DType::Bool
+}
+
 /// The path of the method.
 const PATH: &str = "/tensorflow.WorkerService/RecvTensor";
 

@@ -16,7 +16,7 @@ use tonic::transport::Channel;
 use tonic::{Code, Status};
 
 use super::body::Parts;
-use super::{PATH, PREFIX, prefix};
+use super::{PATH, PREFIX, prefix, read_response, takes_any_bytes};
 use crate::status::to_status;
 
 /// Contents below this are copied once more, as part of a whole message.
@@ -140,13 +140,7 @@ impl Incoming {
         if prefix(message.len()).is_none_or(|right| head != right) {
             return Err(internal!("the response is not one plain message"));
         }
-        let response = pb::RecvTensorResponse::decode(message)
-            .map_err(|error| internal!("the response cannot be read: {error}"))?;
-        if response.is_dead {
-            return Ok(Parcel::dead());
-        }
-        let tensor = tensor_wire::tensor(&response.tensor.unwrap_or_default())?;
-        Ok(Parcel { tensor, is_dead: false })
+        read_response(message)
     }
 }
 
@@ -218,8 +212,7 @@ fn read_head(message: &[u8]) -> Result<Head, Error> {
             (true, 4, BLOCK) if position as u64 + value == end as u64 => {
                 let (Some(dtype), Some(shape)) = (dtype, shape) else { return Ok(Head::Other) };
                 let size = shape.num_elements().checked_mul(dtype.size());
-                let is_direct = dtype.is_plain() && dtype != DType::Bool;
-                if !is_direct || size.map(|size| size as u64) != Some(value) {
+                if !takes_any_bytes(dtype) || size.map(|size| size as u64) != Some(value) {
                     return Ok(Head::Other);
                 }
                 let tensor = Box::new(Tensor::build_raw(dtype, shape, |_| Ok(()))?);
