@@ -3,16 +3,14 @@
 use std::ops::Range;
 
 use super::field::Source;
-use super::tile::{Operands, Run, Tile, Tiled};
+use super::tile::{Block, MAX_ROWS, Operands, Run, Tile, Tiled, blocks};
 use crate::Parallel;
 use crate::aligned::Aligned;
+use crate::parallel::rows_mut;
 use crate::real::Real;
 
-/// Bytes of a filter panel that is used for all tiles of a unit before the next: the first-level
-/// cache.
-const PANEL_BYTES: usize = 32 * 1024;
-/// The most rows that a tile has.
-const MAX_ROWS: usize = 8;
+/// Values of a filter that one thread packs before another is worth waking.
+const PACKED_ALONE: usize = 64 * 1024;
 
 /// A filter in the order that tiles read it: panels of columns, each tap after tap.
 pub(super) struct Panels<W> {
@@ -29,17 +27,20 @@ struct Panel<W> {
 }
 
 impl<W: Tiled> Panels<W> {
-    /// Packs `cols` columns; `fill(row, cols, out)` writes a part of the row of a summed value.
+    /// Packs `cols` columns; `fill(rows, cols, out, width)` writes a part of the rows of some summed
+    /// values, which begin `width` apart.
     pub(super) fn pack(
+        par: Parallel,
         depth: usize,
         cols: usize,
-        fill: impl Fn(usize, Range<usize>, &mut [W]),
+        fill: impl Fn(Range<usize>, Range<usize>, &mut [W], usize) + Sync,
     ) -> Self {
         let panels = split_columns::<W>(cols).into_iter().map(|(tile, cols)| {
             let mut data = Aligned::zeros(depth * tile.cols);
-            for (row, out) in data.chunks_exact_mut(tile.cols).enumerate() {
-                fill(row, cols.clone(), &mut out[..cols.len()]);
-            }
+            let min_rows = PACKED_ALONE.div_ceil(tile.cols);
+            par.for_each(rows_mut(&mut data, depth), min_rows, |rows, out| {
+                fill(rows, cols.clone(), out.data, tile.cols);
+            });
             Panel { tile, cols, data }
         });
         Self { panels: panels.collect(), cols }
@@ -107,7 +108,8 @@ pub(super) fn correlate<T: Real>(
         let mut buffers = Buffers::<T>::default();
         for &unit in &units[range] {
             let field = source.field(unit, &mut buffers.input);
-            let blocks = blocks(source.taps(&field), panels);
+            let taps: Vec<Run> = source.taps(&field).collect();
+            let blocks = blocks(&taps, 1, panels.panels.iter().map(|panel| panel.tile));
             // Where each position is in the input and in the output.
             buffers.from.clear();
             buffers.to.clear();
@@ -164,7 +166,7 @@ pub(super) fn correlate<T: Real>(
 /// # Safety
 /// `c` must be valid for the panels' columns from each of `to`, and not be accessed meanwhile.
 unsafe fn multiply<W: Tiled>(
-    blocks: &[(usize, Vec<Run>)],
+    blocks: &[Block],
     panels: &Panels<W>,
     a: &[W],
     from: &[usize],
@@ -173,7 +175,7 @@ unsafe fn multiply<W: Tiled>(
 ) {
     for panel in &panels.panels {
         let tile = panel.tile;
-        for (begin, runs) in blocks {
+        for Block { begin, runs } in blocks {
             for first in (0..to.len()).step_by(tile.rows) {
                 let operands = Operands {
                     runs,
@@ -181,7 +183,6 @@ unsafe fn multiply<W: Tiled>(
                     a_rows: &from[first..first + tile.rows],
                     a_step: 1,
                     b: panel.data[begin * tile.cols..].as_ptr(),
-                    b_step: tile.cols,
                     c: c.wrapping_add(panel.cols.start),
                     c_rows: &to[first..to.len().min(first + tile.rows)],
                     cols: panel.cols.len(),
@@ -193,33 +194,6 @@ unsafe fn multiply<W: Tiled>(
             }
         }
     }
-}
-
-/// Taps, merged where they are adjacent, in blocks of which a panel fits the cache; with each block
-/// the number of summed values before it.
-fn blocks<W>(taps: impl Iterator<Item = Run>, panels: &Panels<W>) -> Vec<(usize, Vec<Run>)> {
-    let widest = panels.panels.iter().map(|panel| panel.tile.cols).max().unwrap_or(1);
-    let len = (PANEL_BYTES / (widest * size_of::<W>())).max(1);
-    let mut blocks: Vec<(usize, Vec<Run>)> = Vec::new();
-    let mut total = 0;
-    for tap in taps {
-        let mut rest = tap;
-        while rest.len > 0 {
-            let room = len - total % len;
-            let part = Run { offset: rest.offset, len: rest.len.min(room) };
-            if total.is_multiple_of(len) {
-                blocks.push((total, Vec::new()));
-            }
-            let (_, runs) = blocks.last_mut().expect("the first part opens a block");
-            match runs.last_mut() {
-                Some(run) if run.offset + run.len == part.offset => run.len += part.len,
-                _ => runs.push(part),
-            }
-            total += part.len;
-            rest = Run { offset: rest.offset + part.len, len: rest.len - part.len };
-        }
-    }
-    blocks
 }
 
 /// Buffers of a thread, kept from unit to unit.

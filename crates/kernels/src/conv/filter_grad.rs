@@ -7,13 +7,10 @@ use std::ops::Range;
 
 use super::correlate::split_columns;
 use super::field::{Source, Unit};
-use super::tile::{Operands, Run};
+use super::tile::{Block, MAX_ROWS, Operands, Run, blocks};
 use crate::Parallel;
 use crate::aligned::Aligned;
 use crate::real::Real;
-
-/// The most rows that a tile has.
-const MAX_ROWS: usize = 8;
 
 /// Sums `source` under each tap times `gradient` into a matrix of taps by columns.
 ///
@@ -67,6 +64,7 @@ fn add_unit<T: Real>(
     }
     let to: Vec<usize> = (0..depth).map(|row| row * cols.len()).collect();
     from.extend([from[depth - 1]; MAX_ROWS]);
+    let step = width.step * field.pixel;
     let mut runs = Vec::new();
     for start in &field.starts {
         for row in 0..unit.rows {
@@ -93,22 +91,23 @@ fn add_unit<T: Real>(
                 &packed[..]
             }
         };
-        for row in (0..depth).step_by(tile.rows) {
-            let operands = Operands {
-                runs: &runs,
-                a: field.data.as_ptr(),
-                a_rows: &from[row..row + tile.rows],
-                a_step: width.step * field.pixel,
-                b: b.as_ptr(),
-                b_step: tile.cols,
-                c: sums[range.start..].as_mut_ptr(),
-                c_rows: &to[row..depth.min(row + tile.rows)],
-                cols: range.len(),
-                accumulate: true,
-            };
-            // SAFETY: the field has every tap of every position; the panel has whole vectors at each
-            // position; `sums` has a row for each tap.
-            unsafe { tile.run(&operands) };
+        for Block { begin, runs } in blocks(&runs, step, std::iter::once(tile)) {
+            for row in (0..depth).step_by(tile.rows) {
+                let operands = Operands {
+                    runs: &runs,
+                    a: field.data.as_ptr(),
+                    a_rows: &from[row..row + tile.rows],
+                    a_step: step,
+                    b: b[begin * tile.cols..].as_ptr(),
+                    c: sums[range.start..].as_mut_ptr(),
+                    c_rows: &to[row..depth.min(row + tile.rows)],
+                    cols: range.len(),
+                    accumulate: true,
+                };
+                // SAFETY: the field has every tap of every position; the panel has whole vectors at
+                // each position; `sums` has a row for each tap.
+                unsafe { tile.run(&operands) };
+            }
         }
     }
 }

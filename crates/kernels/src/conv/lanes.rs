@@ -5,7 +5,7 @@
 /// # Safety
 /// The methods may only run on machines that have the implementation's instructions, which the
 /// caller has found out before it entered code compiled for them.
-pub(super) unsafe trait Lanes: Copy {
+pub(crate) unsafe trait Lanes: Copy {
     type Element: Copy;
     type Vector: Copy;
     const COUNT: usize;
@@ -20,7 +20,7 @@ pub(super) unsafe trait Lanes: Copy {
 
 /// Arrays that the compiler turns into whatever registers the build has.
 #[derive(Clone, Copy)]
-pub(super) struct Portable<T>(std::marker::PhantomData<T>);
+pub(crate) struct Portable<T>(std::marker::PhantomData<T>);
 
 macro_rules! portable {
     ($type:ty, $count:literal) => {
@@ -64,7 +64,7 @@ portable!(f32, 4);
 portable!(f64, 2);
 
 #[cfg(target_arch = "x86_64")]
-pub(super) mod x86 {
+pub(crate) mod x86 {
     use std::arch::x86_64::*;
 
     use super::Lanes;
@@ -73,7 +73,7 @@ pub(super) mod x86 {
         ($name:ident, $type:ty, $vector:ty, $count:literal,
          $splat:ident, $load:ident, $store:ident, $add:ident, $fma:ident) => {
             #[derive(Clone, Copy)]
-            pub(in crate::conv) struct $name;
+            pub(crate) struct $name;
 
             // SAFETY: each method is one instruction of the set that the type is named after.
             unsafe impl Lanes for $name {

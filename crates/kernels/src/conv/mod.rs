@@ -2,18 +2,22 @@
 //!
 //! No patches are copied out of the input: a register tile (see `tile`) reads each tap where it lies,
 //! in the input itself or in a copy of a few rows that has the padding around it. The gradient by the
-//! input is the same computation with the filter turned round, one stride phase at a time; the
-//! gradient by the filter the same tile summed over positions.
+//! input is the same computation with the filter turned round, one stride phase at a time, or a product
+//! that is scattered where there are few channels (see `scatter`); the gradient by the filter the same
+//! tile summed over positions.
 
 mod correlate;
 mod depthwise;
 mod field;
 mod filter_grad;
 mod geometry;
-mod lanes;
+pub(crate) mod lanes;
+mod scatter;
 #[cfg(test)]
 mod tests;
 mod tile;
+
+use std::ops::Range;
 
 pub use depthwise::{Depthwise, depthwise, depthwise_backprop_filter, depthwise_backprop_input};
 pub use geometry::{Axis, Conv};
@@ -25,7 +29,6 @@ use field::{Reach, Source};
 use crate::Parallel;
 use crate::gemm::{Element, Mat, matmul};
 use crate::real::Real;
-use crate::transpose::transpose;
 
 /// `out = input * filter`.
 ///
@@ -53,9 +56,13 @@ pub fn conv<T: Real + Element>(
     let (inputs, outputs) = (shape.group_inputs(), shape.group_outputs());
     for group in 0..shape.groups {
         let first = group * outputs;
-        let panels = Panels::pack(shape.taps() * inputs, outputs, |row, cols, out| {
-            let start = row * shape.out_channels + first;
-            T::widen_slice(&filter[start + cols.start..start + cols.end], out);
+        let depth = shape.taps() * inputs;
+        let panels = Panels::pack(par, depth, outputs, |rows, cols, out, width| {
+            for (row, out) in rows.zip(out.chunks_exact_mut(width)) {
+                let start = row * shape.out_channels + first;
+                let cols = start + cols.start..start + cols.end;
+                T::widen_slice(&filter[cols.clone()], &mut out[..cols.len()]);
+            }
         });
         let target = Target { start: first, strides: strides(shape, false) };
         correlate(par, &forward(shape, input, group), &panels, &target, out);
@@ -85,14 +92,16 @@ pub fn conv_backprop_input<T: Real + Element>(
         );
         return matmul(par, a, b, out);
     }
-    out.fill(T::ZERO);
+    if scatter::is_better(shape) {
+        return scatter::scatter(par, shape, filter, gradient, out);
+    }
     let (inputs, outputs) = (shape.group_inputs(), shape.group_outputs());
-    // The filter as taps x outputs x inputs.
-    let mut turned = filter.to_vec();
-    let dims = [shape.taps(), inputs, shape.out_channels];
-    transpose(par, filter, &dims, &[0, 2, 1], &mut turned);
     let [_, by_depth, by_row, by_col] = strides(shape, true);
     let [depth, height, width] = shape.axes;
+    if shape.axes.iter().any(|axis| phases(axis).len() < axis.stride.min(axis.input)) {
+        // Positions that no tap reaches.
+        out.fill(T::ZERO);
+    }
     for z in phases(&depth) {
         for y in phases(&height) {
             for x in phases(&width) {
@@ -102,10 +111,9 @@ pub fn conv_backprop_input<T: Real + Element>(
                     .collect();
                 let origin = z.first * by_depth + y.first * by_row + x.first * by_col;
                 for group in 0..shape.groups {
-                    let panels = Panels::pack(taps.len() * outputs, inputs, |row, cols, out| {
-                        let (tap, channel) = (taps[row / outputs], row % outputs);
-                        let start = (tap * shape.out_channels + group * outputs + channel) * inputs;
-                        T::widen_slice(&turned[start + cols.start..start + cols.end], out);
+                    let rows = taps.len() * outputs;
+                    let panels = Panels::pack(par, rows, inputs, |rows, cols, out, width| {
+                        pack_turned(shape, filter, (&taps, group), (rows, cols), out, width);
                     });
                     let source = Source {
                         data: gradient,
@@ -126,6 +134,35 @@ pub fn conv_backprop_input<T: Real + Element>(
                 }
             }
         }
+    }
+}
+
+/// Packs the part of a filter that a group's gradients are multiplied with: a row for each of some taps
+/// and output channels, input channels as columns.
+fn pack_turned<T: Real>(
+    shape: &Conv,
+    filter: &[T],
+    (taps, group): (&[usize], usize),
+    (rows, cols): (Range<usize>, Range<usize>),
+    out: &mut [T::Wide],
+    width: usize,
+) {
+    /// Rows that are written together, because what they hold lies side by side in the filter.
+    const ROWS: usize = 16;
+    let (inputs, outputs) = (shape.group_inputs(), shape.group_outputs());
+    let mut row = rows.start;
+    while row < rows.end {
+        let (tap, channel) = (taps[row / outputs], row % outputs);
+        let count = (outputs - channel).min(rows.end - row).min(ROWS);
+        let out = &mut out[(row - rows.start) * width..][..count * width];
+        for (place, input) in cols.clone().enumerate() {
+            let start = (tap * inputs + input) * shape.out_channels + group * outputs + channel;
+            let values = &filter[start..start + count];
+            for (out, value) in out.chunks_exact_mut(width).zip(values) {
+                out[place] = value.widen();
+            }
+        }
+        row += count;
     }
 }
 

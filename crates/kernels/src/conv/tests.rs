@@ -94,6 +94,13 @@ fn shapes() -> Vec<Conv> {
         image(1, Axis::new(4, 3, 1, 1, (0, 7)), Axis::new(4, 3, 5, 1, (6, 2)), 2, 3),
         // A stride beyond the filter leaves inputs without gradient.
         image(3, Axis::same(7, 1, 3, 1), Axis::valid(8, 1, 2, 1), 6, 9),
+        // Columns of one, two and three vectors, and a part of one.
+        image(1, Axis::same(7, 3, 1, 1), Axis::same(9, 3, 1, 1), 16, 32),
+        image(1, Axis::same(7, 5, 1, 1), Axis::same(9, 3, 2, 1), 33, 48),
+        image(1, Axis::same(6, 3, 1, 1), Axis::same(5, 3, 1, 1), 9, 20),
+        // Scattered: strides with padding, dilations, rows without input.
+        image(3, Axis::same(9, 7, 2, 1), Axis::same(11, 7, 2, 1), 3, 18),
+        image(2, Axis::new(3, 4, 2, 2, (5, 6)), Axis::new(5, 5, 3, 1, (7, 8)), 8, 6),
         // One pixel at a time.
         image(2, Axis::valid(5, 1, 1, 1), Axis::valid(6, 1, 1, 1), 7, 40),
         image(1, Axis::new(4, 1, 1, 1, (1, 1)), Axis::valid(6, 1, 1, 1), 3, 5),

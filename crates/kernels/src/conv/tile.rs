@@ -19,6 +19,16 @@ pub(super) struct Run {
     pub(super) len: usize,
 }
 
+/// Bytes of both operands that a tile goes through before it writes its sums: most of the first-level
+/// cache, where `b` then is for the next tile.
+const BLOCK_BYTES: usize = 36 * 1024;
+
+/// Steps that tiles take at a time.
+const STEPS: usize = 4;
+
+/// The most rows that a tile has.
+pub(super) const MAX_ROWS: usize = 8;
+
 /// The operands of one tile.
 pub(super) struct Operands<'a, T> {
     /// The runs that are summed over, one after the other.
@@ -28,9 +38,8 @@ pub(super) struct Operands<'a, T> {
     pub(super) a_rows: &'a [usize],
     /// How far `a` advances for the next summed position of a run.
     pub(super) a_step: usize,
+    /// The columns of each summed position, one row after the other, also across runs.
     pub(super) b: *const T,
-    /// How far `b` advances for the next summed position, also across runs.
-    pub(super) b_step: usize,
     pub(super) c: *mut T,
     /// Where each row begins in `c`; rows beyond these are computed and dropped.
     pub(super) c_rows: &'a [usize],
@@ -38,6 +47,46 @@ pub(super) struct Operands<'a, T> {
     pub(super) cols: usize,
     /// Whether to add to `c`.
     pub(super) accumulate: bool,
+}
+
+/// Summed positions that are gone through together.
+pub(super) struct Block {
+    /// How many positions come before.
+    pub(super) begin: usize,
+    pub(super) runs: Vec<Run>,
+}
+
+/// Cuts runs into even blocks that fit the cache for all of some tiles, and merges what is adjacent;
+/// `a` advances by `step` in a run.
+pub(super) fn blocks<T>(
+    runs: &[Run],
+    step: usize,
+    tiles: impl Iterator<Item = Tile<T>>,
+) -> Vec<Block> {
+    let largest = tiles.map(|tile| tile.cols + tile.rows).max().unwrap_or(1);
+    let fitting = (BLOCK_BYTES / (largest * size_of::<T>())).max(STEPS);
+    let depth: usize = runs.iter().map(|run| run.len).sum();
+    let len = depth.div_ceil(depth.div_ceil(fitting).max(1)).next_multiple_of(STEPS);
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut total = 0;
+    for &run in runs {
+        let mut rest = run;
+        while rest.len > 0 {
+            let room = len - total % len;
+            let part = Run { offset: rest.offset, len: rest.len.min(room) };
+            if total.is_multiple_of(len) {
+                blocks.push(Block { begin: total, runs: Vec::new() });
+            }
+            let runs = &mut blocks.last_mut().expect("the first part opens a block").runs;
+            match runs.last_mut() {
+                Some(last) if last.offset + last.len * step == part.offset => last.len += part.len,
+                _ => runs.push(part),
+            }
+            total += part.len;
+            rest = Run { offset: rest.offset + part.len * step, len: rest.len - part.len };
+        }
+    }
+    blocks
 }
 
 /// A tile compiled for some size and instruction set.
@@ -165,7 +214,7 @@ unsafe fn sum<L: Lanes, const ROWS: usize, const VECTORS: usize>(
                     sums[row][i] = L::fma(x, vectors[i], sums[row][i]);
                 }
             }
-            b = b.add(operands.b_step);
+            b = b.add(VECTORS * L::COUNT);
             a = a.wrapping_add(operands.a_step);
             run.len -= 1;
             if run.len == 0 {
