@@ -84,21 +84,6 @@ impl Pool {
         ]
     }
 
-    /// Calls `f(position, out_offset)` for each output position of an image.
-    #[inline(always)]
-    fn for_each_position(&self, mut f: impl FnMut([usize; 3], usize)) {
-        let [depth, height, width] = &self.axes;
-        let mut at = 0;
-        for z in 0..depth.output {
-            for y in 0..height.output {
-                for x in 0..width.output {
-                    f([z, y, x], at);
-                    at += self.channels;
-                }
-            }
-        }
-    }
-
     fn check(&self, input: usize, output: usize) {
         assert_eq!((input, output), (self.input_len(), self.output_len()), "lengths of a pooling");
     }
@@ -200,8 +185,8 @@ pub fn max_pool_grad<T: Real + Ordered>(
     shape.check(x.len(), gradient.len());
     let gradient = widened(gradient);
     for_each_image(par, shape, (x, &gradient), out, |windows, x, gradient, sums| match ties {
-        Ties::First => max_image_grad(windows, x, gradient, sums),
-        Ties::All => max_image_grad_of_all(windows, x, gradient, sums),
+        Ties::First => image_grad(windows, ToFirst(x), gradient, sums),
+        Ties::All => image_grad(windows, ToAll(x), gradient, sums),
     });
 }
 
@@ -214,7 +199,7 @@ pub fn avg_pool_grad<T: Real>(par: Parallel, shape: &Pool, gradient: &[T], out: 
     let gradient = widened(gradient);
     let none: &[T] = &[];
     for_each_image(par, shape, (none, &gradient), out, |windows, _, gradient, sums| {
-        avg_image_grad(windows, gradient, sums);
+        image_grad(windows, ToEach, gradient, sums);
     });
 }
 
@@ -271,89 +256,118 @@ dispatch! {
     }
 }
 
-dispatch! {
-    /// Adds each gradient where the first maximum of its window is.
-    ///
-    /// Every pixel of the window is visited twice, for all channels at once: to number the pixel of
-    /// each channel's maximum, then to add the gradient to those channels whose number it is. So
-    /// both passes are loops over adjacent values, without a jump for each maximum.
-    fn max_image_grad[I, T: Ordered, W: Wide](
-        windows: &Windows<'_>,
-        image: &[T],
-        gradient: &[W],
-        sums: &mut [W],
-    ) {
-        let channels = windows.shape.channels;
-        let mut best = vec![T::FINITE_LOWEST; channels];
-        let mut numbers = vec![0_u32; channels];
-        windows.shape.for_each_position(|position, at| {
-            let gradient = &gradient[at..at + channels];
-            best.fill(T::FINITE_LOWEST);
-            // Where nothing is larger (all NaN, say) the first pixel stands.
-            numbers.fill(0);
-            let mut number = 0;
-            windows.for_each_pixel(position, |at| {
-                let pixel = &image[at..at + channels];
-                for ((&x, best), own) in pixel.iter().zip(&mut best).zip(&mut numbers) {
-                    let larger = x > *best;
-                    *best = if larger { x } else { *best };
-                    *own = if larger { number } else { *own };
-                }
-                number += 1;
-            });
-            number = 0;
-            windows.for_each_pixel(position, |at| {
-                let sums = &mut sums[at..at + channels];
-                for ((sum, &gradient), &own) in sums.iter_mut().zip(gradient).zip(&numbers) {
-                    *sum = *sum + if own == number { gradient } else { W::zero() };
-                }
-                number += 1;
-            });
-        });
+/// How the gradient of a window is spread over its pixels.
+trait Spread<W>: Sync {
+    /// Adds the gradient of `L` channels, from `first`, to the `pixels` of the window.
+    fn add<const L: usize>(&self, pixels: &[usize], first: usize, gradient: &[W], sums: &mut [W]);
+}
+
+/// To the first pixel that has the maximum.
+struct ToFirst<'a, T>(&'a [T]);
+
+/// To every pixel that has the maximum.
+struct ToAll<'a, T>(&'a [T]);
+
+/// To every pixel its share.
+struct ToEach;
+
+impl<T: Ordered, W: Wide> Spread<W> for ToFirst<'_, T> {
+    #[inline(always)]
+    fn add<const L: usize>(&self, pixels: &[usize], first: usize, gradient: &[W], sums: &mut [W]) {
+        let mut best = [T::FINITE_LOWEST; L];
+        // Where nothing is larger (all NaN, say) the first pixel stands.
+        let mut owners = [0_u32; L];
+        for (number, &at) in (0_u32..).zip(pixels) {
+            let x: &[T; L] = lanes(&self.0[at + first..]);
+            for i in 0..L {
+                let larger = x[i] > best[i];
+                best[i] = if larger { x[i] } else { best[i] };
+                owners[i] = if larger { number } else { owners[i] };
+            }
+        }
+        let gradient: &[W; L] = lanes(&gradient[first..]);
+        for (number, &at) in (0_u32..).zip(pixels) {
+            let sums: &mut [W; L] = lanes_mut(&mut sums[at + first..]);
+            for i in 0..L {
+                sums[i] = sums[i] + if owners[i] == number { gradient[i] } else { W::zero() };
+            }
+        }
     }
 }
 
-dispatch! {
-    /// Adds each gradient to every place that has the maximum of its window.
-    fn max_image_grad_of_all[I, T: Ordered, W: Wide](
-        windows: &Windows<'_>,
-        image: &[T],
-        gradient: &[W],
-        sums: &mut [W],
-    ) {
-        let channels = windows.shape.channels;
-        let mut best = vec![T::FINITE_LOWEST; channels];
-        windows.shape.for_each_position(|position, at| {
-            let gradient = &gradient[at..at + channels];
-            best.fill(T::FINITE_LOWEST);
-            windows.for_each_pixel(position, |at| {
-                for (best, &x) in best.iter_mut().zip(&image[at..at + channels]) {
-                    *best = if x > *best { x } else { *best };
-                }
-            });
-            windows.for_each_pixel(position, |at| {
-                let pixel = image[at..at + channels].iter().zip(&best);
-                let sums = sums[at..at + channels].iter_mut();
-                for (((x, best), &gradient), sum) in pixel.zip(gradient).zip(sums) {
-                    *sum = *sum + if x == best { gradient } else { W::zero() };
-                }
-            });
-        });
+impl<T: Ordered, W: Wide> Spread<W> for ToAll<'_, T> {
+    #[inline(always)]
+    fn add<const L: usize>(&self, pixels: &[usize], first: usize, gradient: &[W], sums: &mut [W]) {
+        let mut best = [T::FINITE_LOWEST; L];
+        for &at in pixels {
+            let x: &[T; L] = lanes(&self.0[at + first..]);
+            for i in 0..L {
+                best[i] = if x[i] > best[i] { x[i] } else { best[i] };
+            }
+        }
+        let gradient: &[W; L] = lanes(&gradient[first..]);
+        for &at in pixels {
+            let x: &[T; L] = lanes(&self.0[at + first..]);
+            let sums: &mut [W; L] = lanes_mut(&mut sums[at + first..]);
+            for i in 0..L {
+                sums[i] = sums[i] + if x[i] == best[i] { gradient[i] } else { W::zero() };
+            }
+        }
     }
 }
 
+impl<W: Wide> Spread<W> for ToEach {
+    #[inline(always)]
+    fn add<const L: usize>(&self, pixels: &[usize], first: usize, gradient: &[W], sums: &mut [W]) {
+        let share = W::of(1.0) / W::of(pixels.len() as f64);
+        let gradient: &[W; L] = lanes(&gradient[first..]);
+        for &at in pixels {
+            let sums: &mut [W; L] = lanes_mut(&mut sums[at + first..]);
+            for i in 0..L {
+                sums[i] = sums[i] + gradient[i] * share;
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn lanes<T, const L: usize>(from: &[T]) -> &[T; L] {
+    from.first_chunk().expect("as many channels as lanes are left")
+}
+
+#[inline(always)]
+fn lanes_mut<T, const L: usize>(from: &mut [T]) -> &mut [T; L] {
+    from.first_chunk_mut().expect("as many channels as lanes are left")
+}
+
 dispatch! {
-    fn avg_image_grad[I, W: Wide](windows: &Windows<'_>, gradient: &[W], sums: &mut [W]) {
+    /// Adds the gradient of every window of an image to `sums`.
+    fn image_grad[I, W: Wide, S: Spread<W>](
+        windows: &Windows<'_>,
+        spread: S,
+        gradient: &[W],
+        sums: &mut [W],
+    ) {
+        const LANES: usize = 16;
         let channels = windows.shape.channels;
-        windows.shape.for_each_position(|position, at| {
-            let share = windows.share::<W>(position);
-            let gradient = &gradient[at..at + channels];
-            windows.for_each_pixel(position, |at| {
-                for (sum, &gradient) in sums[at..at + channels].iter_mut().zip(gradient) {
-                    *sum = *sum + gradient * share;
+        let [_, height, width] = &windows.shape.axes;
+        let mut pixels = Vec::new();
+        for (row, gradient) in gradient.chunks_exact(width.output * channels).enumerate() {
+            let (z, y) = (row / height.output, row % height.output);
+            for (x, gradient) in gradient.chunks_exact(channels).enumerate() {
+                pixels.clear();
+                windows.for_each_pixel([z, y, x], |at| pixels.push(at));
+                let mut first = 0;
+                while first + LANES <= channels {
+                    spread.add::<LANES>(&pixels, first, gradient, sums);
+                    first += LANES;
                 }
-            });
-        });
+                while first < channels {
+                    spread.add::<1>(&pixels, first, gradient, sums);
+                    first += 1;
+                }
+            }
+        }
     }
 }
 
