@@ -30,7 +30,7 @@ pub fn softmax<T: Real>(par: Parallel, x: &[T], cols: usize, out: &mut [T]) {
         for block in blocks(x.count, cols) {
             let values = &mut buffers.load(x.data, cols, &block).values;
             exp(values);
-            values.chunks_exact_mut(cols).for_each(|row| scale(row, T::Wide::one() / sum(row)));
+            normalise(values, cols);
             T::narrow_slice(values, &mut out.data[block.start * cols..block.end * cols]);
         }
     });
@@ -153,9 +153,7 @@ impl<T: Real> Buffers<T> {
         self.values.truncate(block.len() * cols);
         self.exps.truncate(block.len() * cols);
         T::widen_slice(&x[block.start * cols..block.end * cols], &mut self.values);
-        for row in self.values.chunks_exact_mut(cols) {
-            subtract(row, max(row));
-        }
+        centre(&mut self.values, cols);
         self
     }
 }
@@ -183,8 +181,28 @@ dispatch! {
     }
 }
 
+dispatch! {
+    /// Subtracts each row's maximum.
+    fn centre[I, T: Math](values: &mut [T], cols: usize) {
+        for row in values.chunks_exact_mut(cols) {
+            let largest = max(row);
+            row.iter_mut().for_each(|value| *value = *value - largest);
+        }
+    }
+}
+
+dispatch! {
+    /// Divides each row by its sum.
+    fn normalise[I, T: Math](values: &mut [T], cols: usize) {
+        for row in values.chunks_exact_mut(cols) {
+            let factor = T::one() / sum(row);
+            row.iter_mut().for_each(|value| *value = *value * factor);
+        }
+    }
+}
+
 /// The largest value, passing over NaN, which later spreads through the sum.
-#[inline]
+#[inline(always)]
 fn max<T: Math>(row: &[T]) -> T {
     const LANES: usize = 16;
     let (chunks, tail) = row.as_chunks::<LANES>();
@@ -198,7 +216,7 @@ fn max<T: Math>(row: &[T]) -> T {
     lanes.iter().chain(tail).fold(T::neg_infinity(), |a, &b| larger(a, b))
 }
 
-#[inline]
+#[inline(always)]
 fn sum<T: Math>(row: &[T]) -> T {
     const LANES: usize = 16;
     let (chunks, tail) = row.as_chunks::<LANES>();
@@ -211,23 +229,23 @@ fn sum<T: Math>(row: &[T]) -> T {
     lanes.iter().chain(tail).fold(T::zero(), |a, &b| a + b)
 }
 
-#[inline]
+#[inline(always)]
 fn subtract<T: Math>(row: &mut [T], amount: T) {
     row.iter_mut().for_each(|value| *value = *value - amount);
 }
 
-#[inline]
+#[inline(always)]
 fn scale<T: Math>(row: &mut [T], factor: T) {
     row.iter_mut().for_each(|value| *value = *value * factor);
 }
 
-#[inline]
+#[inline(always)]
 fn scale_and_subtract<T: Math>(row: &mut [T], factor: T, other: &[T]) {
     row.iter_mut().zip(other).for_each(|(value, &other)| *value = *value * factor - other);
 }
 
 /// `sum(labels * (ln_total - values))`.
-#[inline]
+#[inline(always)]
 fn expected_loss<T: Math>(values: &[T], labels: &[T], ln_total: T) -> T {
     let terms = values.iter().zip(labels).map(|(&value, &label)| label * (ln_total - value));
     terms.fold(T::zero(), |a, b| a + b)

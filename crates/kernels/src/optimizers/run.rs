@@ -134,7 +134,23 @@ dispatch! {
 #[inline(always)]
 fn each<W: Scalar, R: Rule<W, N>, const N: usize>(state: [&mut [W]; N], grad: &[W], rule: &R) {
     let len = grad.len();
-    let state = state.map(|slice| &mut slice[..len]);
+    let mut state = state.map(|slice| &mut slice[..len]);
+    // One or two slices are looped over as they are.
+    if let [var] = &mut state[..] {
+        for (var, &grad) in var.iter_mut().zip(grad) {
+            *var = rule.step([*var; N], grad)[0];
+        }
+        return;
+    }
+    if let [var, slot] = &mut state[..] {
+        for ((var, slot), &grad) in var.iter_mut().zip(slot.iter_mut()).zip(grad) {
+            let mut one = [*var; N];
+            one[1] = *slot;
+            let next = rule.step(one, grad);
+            (*var, *slot) = (next[0], next[1]);
+        }
+        return;
+    }
     let whole = len - len % LANES;
     for start in (0..whole).step_by(LANES) {
         let lanes = start..start + LANES;
