@@ -19,9 +19,16 @@ pub use element::Element;
 pub use view::{Mat, MatMut};
 
 use crate::Parallel;
+use crate::transpose::transpose;
 
 /// Multiply-adds below which another thread is not worth waking: around ten microseconds of work.
 const MIN_WORK: usize = 1 << 19;
+
+/// The least inner dimension and number of columns for which a transposed `A` is copied row by row
+/// first: kernels walk along its rows, and steps as long as a row of the original keep falling on the
+/// same lines of the cache.
+const TURNED_DEPTH: usize = 256;
+const TURNED_COLS: usize = 128;
 
 /// Computes `c = alpha * a * b + beta * c`. With `beta` zero the old `c` is not read.
 ///
@@ -38,6 +45,16 @@ pub fn gemm<T: Element>(
     assert_eq!((a.rows(), b.cols()), (c.rows(), c.cols()), "shapes of A, B and C");
     assert_eq!(a.cols(), b.rows(), "inner dimensions of A and B");
     let (m, n, k) = (a.rows(), b.cols(), a.cols());
+    if k >= TURNED_DEPTH
+        && n >= TURNED_COLS
+        && let Some(columns) = a.columns()
+    {
+        let mut rows = columns.to_vec();
+        transpose(par, columns, &[k, m], &[1, 0], &mut rows);
+        let turned = Mat::new(&rows, m, k);
+        let turned = if a.is_conjugate() { turned.conj() } else { turned };
+        return gemm(par, alpha, turned, b, beta, c);
+    }
     let shares = (m.saturating_mul(n).saturating_mul(k) / MIN_WORK).min(par.threads());
     if shares < 2 {
         return serial(alpha, a, b, beta, c);

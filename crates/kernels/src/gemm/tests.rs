@@ -136,6 +136,8 @@ fn floats_match_the_definition() {
 fn complex_numbers_match_the_definition() {
     check_type::<Complex32>();
     check_type::<Complex64>();
+    // Deep enough for a transposed matrix to be turned first.
+    check::<Complex32>(5, 130, 260, Parallel::SERIAL);
 }
 
 #[test]

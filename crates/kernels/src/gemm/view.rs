@@ -129,6 +129,16 @@ impl<'a, T: Copy> Mat<'a, T> {
         Some(unsafe { std::slice::from_raw_parts(self.data.add(i * self.row_stride), self.cols) })
     }
 
+    /// All columns, one after the other, if they lie so: the transpose of a row-major matrix.
+    pub(super) fn columns(&self) -> Option<&'a [T]> {
+        let is_turned = self.row_stride == 1 && self.col_stride == self.rows && self.rows > 1;
+        if !is_turned || self.cols == 0 {
+            return None;
+        }
+        // SAFETY: the last of these elements is the matrix's last, which the constructor checked.
+        Some(unsafe { std::slice::from_raw_parts(self.data, self.rows * self.cols) })
+    }
+
     /// Rows `start..end`.
     pub(super) fn row_range(self, start: usize, end: usize) -> Self {
         assert!(start <= end && end <= self.rows);
