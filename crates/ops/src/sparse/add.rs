@@ -9,7 +9,7 @@ use tensorfleet_tensor::{DType, Element, Result, Tensor, dispatch, invalid_argum
 
 use super::dense::offset;
 use super::number::{NUMBERS, Number, REAL_NUMBERS, Real, for_number, for_real};
-use super::parts::{Sparse, bracketed};
+use super::parts::{Sparse, spaced};
 use super::rearrange::index_matrix;
 
 const SUMS: &[DType] = &[
@@ -113,8 +113,8 @@ fn check_shapes(a: &Sparse<'_>, b: &Sparse<'_>) -> Result<()> {
     if a.rank() != b.rank() {
         return Err(invalid_argument!(
             "Operands do not have the same ranks; got shapes: {} and {}",
-            bracketed(a.dims),
-            bracketed(b.dims)
+            spaced(a.dims),
+            spaced(b.dims)
         ));
     }
     match a.dims.iter().zip(b.dims).position(|(a, b)| a != b) {
@@ -186,7 +186,8 @@ impl Kernel for Add {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let (a, b, threshold) = (Sparse::input(ctx, 0)?, Sparse::input(ctx, 3)?, ctx.input(6)?);
+        let (a, b) = addends(ctx)?;
+        let threshold = ctx.input(6)?;
         if !threshold.shape().is_scalar() {
             return Err(invalid_argument!(
                 "The magnitude threshold must be a scalar: got shape {}",
@@ -206,6 +207,49 @@ impl Kernel for Add {
         ctx.set_output(2, shape);
         Ok(())
     }
+}
+
+/// The two sparse tensors of a sum, which TensorFlow checks as a pair.
+fn addends<'a>(ctx: &'a KernelContext<'_>) -> Result<(Sparse<'a>, Sparse<'a>)> {
+    for (first, rank, what) in [
+        (0, 2, "indices should be matrices but received shapes:"),
+        (1, 1, "values should be vectors but received shapes:"),
+        (2, 1, "shapes should be a vector but received shapes"),
+    ] {
+        let (a, b) = (ctx.input(first)?, ctx.input(first + 3)?);
+        if a.rank() != rank || b.rank() != rank {
+            return Err(invalid_argument!("Input {what} {} and {}", a.shape(), b.shape()));
+        }
+        if first == 1 {
+            let counts = [ctx.input(0)?.dims()[0], ctx.input(3)?.dims()[0]];
+            if [a.num_elements(), b.num_elements()] != counts {
+                return Err(invalid_argument!(
+                    "Expected {} and {} non-empty input values, got {} and {}",
+                    counts[0],
+                    counts[1],
+                    a.num_elements(),
+                    b.num_elements()
+                ));
+            }
+        }
+    }
+    let (left, right) = (ctx.input(0)?.dims()[1], ctx.input(3)?.dims()[1]);
+    if left != right {
+        return Err(invalid_argument!(
+            "Input indices must have the same dimension, got {left} and {right}"
+        ));
+    }
+    if left != ctx.input(2)?.num_elements() {
+        return Err(invalid_argument!(
+            "Second dimension of a_indices and length of a_shape must match, got {left} and {}",
+            ctx.input(2)?.num_elements()
+        ));
+    }
+    // The missing letter is TensorFlow's.
+    if left == 0 {
+        return Err(invalid_argument!("Tesors must not be empty"));
+    }
+    Ok((Sparse::input(ctx, 0)?, Sparse::input(ctx, 3)?))
 }
 
 fn sum<T: Magnitude>(
@@ -246,7 +290,7 @@ impl Kernel for AddGrad {
         let (b, sum) = (ctx.input(2)?, ctx.input(3)?);
         if [a, b, sum].iter().any(|part| part.rank() != 2) {
             return Err(invalid_argument!(
-                "Input indices should be matrices but received shapes: {}, {} and {}",
+                "Input indices should be matrices but received shapes: {} and {} and {}",
                 a.shape(),
                 b.shape(),
                 sum.shape()
@@ -261,8 +305,7 @@ impl Kernel for AddGrad {
         let rank = a.dims()[1];
         if b.dims()[1] != rank || sum.dims()[1] != rank {
             return Err(invalid_argument!(
-                "The densified operands should have the same ndims; for A, B, sum got: {rank}, {} \
-                 and {}",
+                "The densified operands should have the same ndims; for A, B, sum got: {rank}{}{}",
                 b.dims()[1],
                 sum.dims()[1]
             ));
@@ -309,6 +352,8 @@ impl Kernel for Extreme {
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let (a, b) = (Sparse::input(ctx, 0)?, Sparse::input(ctx, 3)?);
+        a.check_bounds()?;
+        b.check_bounds()?;
         check_shapes(&a, &b)?;
         let entries = union(&a, &b);
         let index = |&(i, j): &(Option<usize>, Option<usize>)| {
@@ -347,30 +392,27 @@ impl Kernel for DenseAdd {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let mut b = ctx.take_input(3)?;
         let (indices, values, shape) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
-        for (what, part, rank, kind) in [
-            ("a_indices", indices, 2, "matrix"),
-            ("a_values", values, 1, "vector"),
-            ("a_shape", shape, 1, "vector"),
-        ] {
-            if part.rank() != rank {
-                return Err(invalid_argument!(
-                    "Input {what} should be a {kind} but received shape: {}",
-                    part.shape()
-                ));
-            }
-        }
-        let rank = shape.num_elements();
-        if indices.dims()[0] != values.num_elements() || indices.dims()[1] != rank {
+        if indices.rank() != 2 {
             return Err(invalid_argument!(
-                "Dimensions {} and {} are not compatible with indices of shape {}",
-                values.num_elements(),
-                rank,
+                "Input a_indices should be a matrix but received shape: {}",
                 indices.shape()
             ));
         }
+        if values.rank() != 1 || shape.rank() != 1 {
+            return Err(invalid_argument!(
+                "Inputs a_values and a_shape should be vectors but received shapes: {} and {}",
+                values.shape(),
+                shape.shape()
+            ));
+        }
+        let rank = shape.num_elements();
+        let pairs = [(indices.dims()[0], values.num_elements()), (indices.dims()[1], rank)];
+        if let Some((have, want)) = pairs.into_iter().find(|(have, want)| have != want) {
+            return Err(invalid_argument!("Dimensions {have} and {want} are not compatible"));
+        }
         if rank != b.rank() {
             return Err(invalid_argument!(
-                "Two operands have different dimensions: {rank} vs. {}",
+                "Two operands have different ranks; received: {rank} and {}",
                 b.rank()
             ));
         }
@@ -389,12 +431,16 @@ impl Kernel for DenseAdd {
             }
         }
         let indices = indices.to_i64_vec()?;
-        let places = indices.chunks_exact(rank).map(|index| {
+        let places = indices.chunks_exact(rank).enumerate().map(|(at, index)| {
             offset(index, b.dims()).ok_or_else(|| {
+                let dims: Vec<i64> = b.shape().signed().collect();
+                let outside = index.iter().zip(&dims).position(|(&i, &dim)| i < 0 || i >= dim);
+                let axis = outside.unwrap_or_default();
                 invalid_argument!(
-                    "Sparse tensor has some invalid index {} of a tensor of shape {}",
-                    bracketed(index),
-                    b.shape()
+                    "Sparse tensor has an invalid index on dimension {axis}: \
+                     a_indices({at},{axis}) = {}, dense tensor shape: {}",
+                    index[axis],
+                    spaced(&dims)
                 )
             })
         });

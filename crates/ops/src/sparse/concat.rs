@@ -1,9 +1,9 @@
 //! `SparseConcat` and `SparseSplit`: sparse tensors joined along a dimension and cut apart.
 
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
-use tensorfleet_tensor::{Result, Shape, Tensor, invalid_argument};
+use tensorfleet_tensor::{Result, Shape, Tensor, internal, invalid_argument};
 
-use super::parts::Sparse;
+use super::parts::{Sparse, dense_shape};
 use super::rearrange::{index_matrix, pick};
 use crate::data_flow::join::join;
 
@@ -42,37 +42,56 @@ impl Kernel for Concat {
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let count = ctx.num_inputs() / 3;
-        let parts = (0..count).map(|at| {
-            Sparse::new(ctx.input(at)?, ctx.input(count + at)?, ctx.input(2 * count + at)?)
-        });
-        let parts: Vec<Sparse<'_>> = parts.collect::<Result<_>>()?;
-        let rank = parts[0].rank();
+        let inputs = [("indices", 2, "matrix"), ("values", 1, "vector"), ("shapes", 1, "vector")];
+        for (group, (what, rank, kind)) in inputs.into_iter().enumerate() {
+            for at in 0..count {
+                let part = ctx.input(group * count + at)?;
+                if part.rank() != rank {
+                    return Err(invalid_argument!(
+                        "Input {what} should be a {kind} but received shape {} at position {at}",
+                        part.shape()
+                    ));
+                }
+            }
+        }
+        let rank = ctx.input(2 * count)?.num_elements();
         let Some(axis) = crate::array::arguments::axis_in(self.axis, rank) else {
             return Err(invalid_argument!(
                 "Concat dimension must be in range [-{rank}, {rank}), got {}",
                 self.axis
             ));
         };
-        let mut dims = parts[0].dims.to_vec();
-        for (at, part) in parts.iter().enumerate().skip(1) {
-            if part.rank() != rank {
+        let mut dims = ctx.input(2 * count)?.values::<i64>()?.to_vec();
+        for at in 1..count {
+            let part = ctx.input(2 * count + at)?.values::<i64>()?;
+            if part.len() != rank {
                 return Err(invalid_argument!(
                     "Ranks of all input tensors must match: expected {rank} but got {} at \
                      position {at}",
-                    part.rank()
+                    part.len()
                 ));
             }
             for dimension in (0..rank).filter(|&dimension| dimension != axis) {
-                if part.dims[dimension] != dims[dimension] {
+                if part[dimension] != dims[dimension] {
                     return Err(invalid_argument!(
                         "Input shapes must match: expected {} for dimension {dimension} but got \
                          {} at position {at}",
                         dims[dimension],
-                        part.dims[dimension]
+                        part[dimension]
                     ));
                 }
             }
         }
+        let total = (0..count).try_fold(0i64, |total, at| {
+            total.checked_add(ctx.input(2 * count + at).ok()?.values::<i64>().ok()?[axis])
+        });
+        dims[axis] =
+            total.ok_or_else(|| internal!("Encountered overflow from large input shape."))?;
+        let parts = (0..count).map(|at| {
+            Sparse::created(ctx.input(at)?, ctx.input(count + at)?, ctx.input(2 * count + at)?)
+        });
+        let parts: Vec<Sparse<'_>> = parts.collect::<Result<_>>()?;
+        dense_shape(&dims)?;
         // The entries of all parts with their places among all values.
         let mut entries: Vec<(Vec<i64>, usize)> = Vec::new();
         let mut start = 0i64;
@@ -82,11 +101,8 @@ impl Kernel for Concat {
                 index[axis] = index[axis].wrapping_add(start);
                 entries.push((index, entries.len()));
             }
-            start = start
-                .checked_add(part.dims[axis])
-                .ok_or_else(|| invalid_argument!("the joined dimension is too large"))?;
+            start += part.dims[axis];
         }
-        dims[axis] = start;
         entries.sort_by(|a, b| a.0.cmp(&b.0));
         let indices: Vec<i64> = entries.iter().flat_map(|(index, _)| index.clone()).collect();
         let places: Vec<usize> = entries.iter().map(|&(_, place)| place).collect();
@@ -118,11 +134,35 @@ impl Kernel for Split {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let input = Sparse::input(ctx, 1)?;
         let axis = ctx.input(0)?;
         if axis.num_elements() != 1 {
-            return Err(invalid_argument!("Input split_dim should be a scalar"));
+            return Err(invalid_argument!(
+                "Input axis should be a scalar but received shape {}",
+                axis.shape()
+            ));
         }
+        let (indices, values, shape) = (ctx.input(1)?, ctx.input(2)?, ctx.input(3)?);
+        if indices.rank() != 2 {
+            return Err(invalid_argument!(
+                "Input indices should be a matrix but received shape {}",
+                indices.shape()
+            ));
+        }
+        // TensorFlow shows the shape of the indices here.
+        if values.rank() != 1 {
+            return Err(invalid_argument!(
+                "Input values should be a vector but received shape {}",
+                indices.shape()
+            ));
+        }
+        if shape.rank() != 1 {
+            return Err(invalid_argument!(
+                "Input shape should be a vector but received shape {}",
+                shape.shape()
+            ));
+        }
+        let input = Sparse::new(indices, values, shape)?;
+        dense_shape(input.dims)?;
         let (axis, rank) = (axis.scalar_value::<i64>()?, input.rank());
         let Some(axis) = crate::array::arguments::axis_in(axis, rank) else {
             return Err(invalid_argument!(
@@ -137,12 +177,12 @@ impl Kernel for Split {
                  got {parts}"
             ));
         }
+        input.check_bounds()?;
         // The first parts are one larger where it does not come out even.
         let (least, larger) = (size / parts, size % parts);
         let start = |part: i64| part * least + part.min(larger);
         let mut chosen: Vec<Vec<usize>> = vec![Vec::new(); self.parts];
         for at in 0..input.len() {
-            input.check_inside(at)?;
             let position = input.index(at)[axis];
             let wide = larger * (least + 1);
             let part = if position < wide {

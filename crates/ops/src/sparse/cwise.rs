@@ -89,7 +89,7 @@ impl Kernel for Cwise {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let (input, dense) = (Sparse::input(ctx, 0)?, ctx.input(3)?);
+        let (input, dense) = (operands(ctx)?, ctx.input(3)?);
         let (rank, dims) = (input.rank(), dense.dims());
         let incompatible = || {
             invalid_argument!(
@@ -114,7 +114,11 @@ impl Kernel for Cwise {
             ));
         }
         let places = (0..input.len()).map(|at| {
-            input.check_inside(at)?;
+            if !input.is_inside(at) {
+                return Err(invalid_argument!(
+                    "Provided indices are out-of-bounds w.r.t. dense side with broadcasted shape"
+                ));
+            }
             let index = input.index(at)[missing..].iter().zip(dims);
             Ok(index.fold(0, |offset, (&index, &dim)| {
                 offset * dim + if dim == 1 { 0 } else { index as usize }
@@ -128,7 +132,12 @@ impl Kernel for Cwise {
                 How::Add => Ok(x.plus(y)),
                 How::Mul => Ok(x.times(y)),
                 How::Div => {
-                    x.quotient(y).ok_or_else(|| invalid_argument!("Integer division by zero"))
+                    x.quotient(y).ok_or_else(|| {
+                        invalid_argument!(
+                            "SparseDenseCwiseDiv cannot divide by zero,but input dense tensor \
+                             contains zero"
+                        )
+                    })
                 }
             });
             Tensor::vector(&results.collect::<Result<Vec<T>>>()?)
@@ -136,6 +145,40 @@ impl Kernel for Cwise {
         ctx.set_output(0, output);
         Ok(())
     }
+}
+
+/// The sparse side, whose parts TensorFlow checks here in words of its own.
+fn operands<'a>(ctx: &'a KernelContext<'_>) -> Result<Sparse<'a>> {
+    let (indices, values, shape) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
+    if indices.rank() != 2 {
+        return Err(invalid_argument!(
+            "Input sp_indices should be a matrix but received shape: {}",
+            indices.shape()
+        ));
+    }
+    if values.rank() != 1 || shape.rank() != 1 {
+        return Err(invalid_argument!(
+            "Inputs sp_values and sp_shape should be vectors but received shapes: {} and {}",
+            values.shape(),
+            shape.shape()
+        ));
+    }
+    if indices.dims()[0] != values.num_elements() {
+        return Err(invalid_argument!(
+            "The first dimension of values and indices should match. ({} vs. {})",
+            values.num_elements(),
+            indices.dims()[0]
+        ));
+    }
+    if indices.dims()[1] != shape.num_elements() {
+        return Err(invalid_argument!(
+            "Number of dimensions must match second dimension of indices. Got {} dimensions, \
+             indices shape: {}",
+            shape.num_elements(),
+            indices.shape()
+        ));
+    }
+    Sparse::new(indices, values, shape)
 }
 
 /// Where each value meets the dense tensor, which is broadcast, and what is there.

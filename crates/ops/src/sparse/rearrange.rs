@@ -8,6 +8,7 @@ use tensorfleet_framework::{
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
 
 use super::number::{NUMBERS, Number, for_number};
+use super::parts::{check_parts, dense_shape};
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -97,34 +98,6 @@ pub(super) fn index_matrix(indices: &[i64], rank: usize, rows: usize) -> Result<
     Tensor::from_slice(Shape::new(&[rows, rank])?, indices)
 }
 
-/// Checks the three parts of a sparse tensor against each other.
-pub(super) fn check_parts(indices: &Tensor, values: &Tensor, shape: &Tensor) -> Result<()> {
-    for (what, part, rank) in [("indices", indices, 2), ("values", values, 1), ("shape", shape, 1)]
-    {
-        if part.rank() != rank {
-            return Err(invalid_argument!(
-                "Sparse {what} must be rank {rank} but is rank {}",
-                part.rank()
-            ));
-        }
-    }
-    if indices.dims()[0] != values.num_elements() {
-        return Err(invalid_argument!(
-            "Number of elements in indices ({}) and values ({}) do not match",
-            indices.dims()[0],
-            values.num_elements()
-        ));
-    }
-    if indices.dims()[1] != shape.num_elements() {
-        return Err(invalid_argument!(
-            "Index rank ({}) and shape rank ({}) do not match",
-            indices.dims()[1],
-            shape.num_elements()
-        ));
-    }
-    Ok(())
-}
-
 /// Sorts by row-major order.
 #[derive(Debug)]
 struct Reorder;
@@ -152,11 +125,6 @@ impl Kernel for Reorder {
 
 #[derive(Debug)]
 struct Reshape;
-
-fn display(dims: &[i64]) -> String {
-    let words: Vec<String> = dims.iter().map(i64::to_string).collect();
-    format!("[{}]", words.join(","))
-}
 
 /// The new shape, with the dimension given as -1 worked out.
 fn target_shape(input: &Shape, requested: &[i64]) -> Result<Shape> {
@@ -230,21 +198,23 @@ impl Kernel for Reshape {
         if input.num_elements() != rank {
             return Err(invalid_argument!("Input tensor rank must match input shape length."));
         }
-        let from = Shape::from_signed(input.values()?)?;
+        let from = dense_shape(input.values()?)?;
         let to = target_shape(&from, requested.values()?)?;
         let mut output = Vec::with_capacity(indices.dims()[0] * to.rank());
         for index in indices.values::<i64>()?.chunks_exact(rank.max(1)) {
-            let Some(mut flat) = super::dense::offset(index, from.dims()) else {
-                return Err(invalid_argument!(
-                    "index {} is out of bounds of shape {from}",
-                    display(index)
-                ));
-            };
+            // An index outside is as good as any other: what it counts to is what is spread.
+            let mut flat = index
+                .iter()
+                .zip(from.signed())
+                .fold(0i64, |flat, (&index, dim)| flat.wrapping_mul(dim).wrapping_add(index));
             let start = output.len();
             output.resize(start + to.rank(), 0);
-            for (at, &dim) in to.dims().iter().enumerate().rev() {
-                output[start + at] = (flat % dim) as i64;
-                flat /= dim;
+            for (at, dim) in to.signed().enumerate().skip(1).collect::<Vec<_>>().into_iter().rev() {
+                output[start + at] = flat.checked_rem(dim).unwrap_or_default();
+                flat = flat.checked_div(dim).unwrap_or_default();
+            }
+            if let Some(first) = output.get_mut(start) {
+                *first = flat;
             }
         }
         let output = index_matrix(&output, to.rank(), indices.dims()[0])?;

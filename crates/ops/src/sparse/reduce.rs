@@ -6,11 +6,10 @@ use half::f16;
 use tensorfleet_framework::{
     Attrs, GradientContext, InputGradients, Kernel, KernelContext, KernelDef, NewNode, Op, cpu,
 };
-use tensorfleet_tensor::{DType, Result, Shape, Tensor, dispatch, invalid_argument};
+use tensorfleet_tensor::{DType, Result, Shape, Tensor, dispatch, internal, invalid_argument};
 
-use super::dense::offset;
 use super::number::{NUMBERS, Number, REAL_NUMBERS, Real, for_number, for_real};
-use super::parts::{Sparse, bracketed};
+use super::parts::{Sparse, spaced};
 use super::rearrange::index_matrix;
 
 const MAX: &[KernelDef] = &[cpu::<Reduce>().types("T", REAL_NUMBERS)];
@@ -109,7 +108,14 @@ impl Kernel for Reduce {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let input = Sparse::input(ctx, 0)?;
+        let shape = ctx.input(2)?;
+        if shape.rank() != 1 {
+            return Err(invalid_argument!(
+                "Expected input_shape to be a vector; got shape: {}",
+                shape.shape()
+            ));
+        }
+        let input = Sparse::created(ctx.input(0)?, ctx.input(1)?, shape)?;
         let reduced = reduced_dimensions(&input, ctx.input(3)?)?;
         let dims = self.output_dims(&input, &reduced);
         // The entries of each group, in the order of the groups.
@@ -152,10 +158,13 @@ impl Kernel for Reduce {
         let raw = values.raw();
         output.write_raw(|out| {
             for (value, group) in raw.chunks_exact(size).zip(groups.keys()) {
-                let Some(at) = offset(group, shape.dims()) else {
-                    return Err(invalid_argument!(
-                        "Invalid index {} of a tensor of shape {shape}",
-                        bracketed(group)
+                // Such an index may still count to an element, which is what is asked.
+                let at = (group.iter().zip(shape.signed()))
+                    .fold(0i64, |at, (&index, dim)| at.wrapping_mul(dim).wrapping_add(index));
+                let count = shape.num_elements();
+                let Some(at) = usize::try_from(at).ok().filter(|&at| at < count) else {
+                    return Err(internal!(
+                        "Obtained a write index of {at} which is outside of bounds of [0, {count})"
                     ));
                 };
                 out[at * size..(at + 1) * size].copy_from_slice(value);
@@ -212,16 +221,29 @@ impl Kernel for Softmax {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let input = Sparse::input(ctx, 0)?;
-        if input.rank() < 2 {
+        let (indices, values, shape) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
+        if indices.rank() != 2 {
             return Err(invalid_argument!(
-                "Input should have rank >= 2, but got shape: {}",
-                bracketed(input.dims)
+                "Input sp_indices should be a matrix but received shape: {}",
+                indices.shape()
             ));
         }
+        if values.rank() != 1 || shape.rank() != 1 {
+            return Err(invalid_argument!(
+                "Inputs sp_values and sp_shape should be vectors but received shapes: {} and {}",
+                values.shape(),
+                shape.shape()
+            ));
+        }
+        if shape.num_elements() < 2 {
+            return Err(invalid_argument!(
+                "Input should have rank >= 2, but received shape: {}",
+                spaced(shape.values()?)
+            ));
+        }
+        let input = Sparse::created(indices, values, shape)?;
         let mut rows: BTreeMap<&[i64], Vec<usize>> = BTreeMap::new();
         for at in 0..input.len() {
-            input.check_inside(at)?;
             rows.entry(&input.index(at)[..input.rank() - 1]).or_default().push(at);
         }
         let dtype = input.values.dtype();

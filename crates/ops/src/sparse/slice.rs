@@ -66,8 +66,8 @@ impl Kernel for Slice {
         let (start, size) = (start.values::<i64>()?, size.values::<i64>()?);
         let mut dims = Vec::with_capacity(size.len());
         for ((&start, &size), &dim) in start.iter().zip(size).zip(input.dims) {
-            if start < 0 || size < 0 {
-                return Err(invalid_argument!("start and size must not be negative"));
+            if size < 0 {
+                return Err(invalid_argument!("Expected a non-negative size, got {size}"));
             }
             dims.push(size.min(dim.saturating_sub(start)).max(0));
         }
@@ -78,7 +78,7 @@ impl Kernel for Slice {
         };
         let places: Vec<usize> = (0..input.len()).filter(inside).collect();
         let entries = places.iter().flat_map(|&at| input.index(at).iter().zip(start));
-        let indices: Vec<i64> = entries.map(|(index, start)| index - start).collect();
+        let indices: Vec<i64> = entries.map(|(index, start)| index.wrapping_sub(*start)).collect();
         let outputs = [
             index_matrix(&indices, input.rank(), places.len())?,
             pick(input.values, &places)?,
@@ -143,7 +143,7 @@ impl Kernel for SliceGrad {
         }
         if start.num_elements() != rank {
             return Err(invalid_argument!(
-                "Expected input_start to be a vector of length {rank}, got length {}",
+                "Expected input_start to be a vector of length {rank} but got length {}",
                 start.num_elements()
             ));
         }
