@@ -285,7 +285,16 @@ def tridiagonal_solve(op, draw):
                 yield Case(op, [diagonals, rhs], {"partial_pivoting": pivoting})
     rhs = draw.array(tf.float32, (3, 2))
     for pivoting in (False, True):
-        yield Case(op, [np.zeros((3, 3), np.float32), rhs], {"partial_pivoting": pivoting})
+        for perturb in (False, True):
+            attrs = {"partial_pivoting": pivoting, "perturb_singular": perturb}
+            yield Case(op, [np.zeros((3, 3), np.float32), rhs], attrs)
+    for dtype in draw.types(op, "T"):
+        for n in (1, 2, 5):
+            singular = _random(draw, dtype, (2, 3, n))
+            singular[..., 1, 0] = 0
+            singular[..., 2, 1:2] = 0
+            rhs = _random(draw, dtype, (2, n, 2))
+            yield Case(op, [singular, rhs], {"perturb_singular": True})
     for diagonals, shape in (((2, 3), (3, 1)), ((3, 3), (2, 1)), ((3, 3), (3,)), ((1, 3, 3), (2, 3, 1))):
         yield Case(op, [draw.array(tf.float32, diagonals), draw.array(tf.float32, shape)])
 

@@ -26,7 +26,7 @@ def sorted_segments(op, draw):
             ids = np.sort(draw.random.integers(0, 5, shape[:1])).astype(index_type(draw))
             yield Case(op, [whole(draw, dtype, shape), ids])
     data = whole(draw, tf.float32, (3, 2))
-    for ids in ([0, 2, 1], [-1, 0, 1], [0, 1], [[0, 1, 2]], [0, 0, -1]):
+    for ids in ([0, 2, 1], [1, 1, 0], [-1, 0, 1], [0, 1], [[0, 1, 2]], [0, 0, -1]):
         yield Case(op, [data, np.int32(ids)])
 
 
@@ -148,6 +148,8 @@ def sparse_reorder(op, draw):
 def sparse_reshape(op, draw):
     for shape in ([2, 6], [12], [-1, 3], [2, 2, 3], [5], [-1, 5], [-1, -1], [-2, 6]):
         yield Case(op, [entries(draw, (3, 4), 5), np.int64([3, 4]), np.int64(shape)])
+    yield Case(op, [np.int64([[9, 9]]), np.int64([5, 6]), np.int64([30])])
+    yield Case(op, [np.int64([[0, 0]]), np.int64([2**40, 2**40]), np.int64([-1])])
 
 
 @generates("SparseFillEmptyRows")

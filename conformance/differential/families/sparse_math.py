@@ -51,6 +51,8 @@ def add(op, draw):
     for other in ([2, 4], [2, 3, 1], [3]):
         yield Case(op, [*a, *sparse(draw, tf.float32, other), np.float32(0)])
     yield Case(op, [*a, *a, np.float32([0])])
+    nothing = [np.zeros((0, 0), np.int64), np.zeros(0, np.float32), np.zeros(0, np.int64)]
+    yield Case(op, [*nothing, *nothing, np.float32(0)])
 
 
 @generates("SparseAddGrad")
@@ -71,6 +73,8 @@ def slice_of(op, draw):
     part = sparse(draw, tf.float32, [4, 4])
     yield Case(op, [*part, np.int64([0]), np.int64([1, 1])])
     yield Case(op, [*part, np.int64([0, 0]), np.int64([[1, 1]])])
+    for start, size in [([-1, 0], [3, 3]), ([0, 0], [-1, 2])]:
+        yield Case(op, [*part, np.int64(start), np.int64(size)])
 
 
 @generates("SparseSliceGrad")
@@ -99,6 +103,8 @@ def extreme(op, draw):
         yield Case(op, [*sparse(draw, dtype, shape), *sparse(draw, dtype, shape)])
     yield Case(op, [*sparse(draw, tf.float32, [2, 3]), *sparse(draw, tf.float32, [3, 3])])
     yield Case(op, [*sparse(draw, tf.float32, [2, 3]), *sparse(draw, tf.float32, [2])])
+    outside = [np.int64([[5]]), np.float32([1]), np.int64([2])]
+    yield Case(op, [*outside, *sparse(draw, tf.float32, [2])])
 
 
 @generates("SparseReduceSum", "SparseReduceSumSparse", "SparseReduceMax", "SparseReduceMaxSparse", tolerance=SUMMED)
@@ -113,6 +119,9 @@ def reduce(op, draw):
             yield Case(op, [*part, np.int32(axes)], {"keep_dims": keep})
     for axes in ([2], [-3]):
         yield Case(op, [*part, np.int32(axes)])
+    for shape in ([2**32, 2**31], [2, -3]):
+        yield Case(op, [np.int64([[1, 2]]), np.float32([1]), np.int64(shape), np.int32([0])])
+    yield Case(op, [np.int64([[1, 9]]), np.float32([1]), np.int64([5, 5]), np.int32([0])])
 
 
 @generates("SparseDenseCwiseAdd", "SparseDenseCwiseDiv", "SparseDenseCwiseMul")

@@ -286,7 +286,7 @@ def full_match(op, draw):
 def replace(op, draw):
     for pattern, rewrite in [
         ("a", "x"), ("(a)(b)?", r"<\2\1>"), ("", "-"), ("b*", "."), ("[0-9]+", r"\0\0"), ("(", "x"),
-        ("^a", "A"), ("b$", "B"), ("a|b", r"\\"),
+        ("^a", "A"), ("b$", "B"), ("a|b", r"\\"), ("a", r"\9"), ("(a)", r"\2"),
     ]:
         for everywhere in (True, False):
             some = draw.strings((5,), alphabet=b"ab01", longest=6)

@@ -97,8 +97,8 @@ fn check(indices: &[&Tensor], data: &[&Tensor]) -> Result<usize> {
 /// How many rows the result has: one more than the largest index.
 fn row_count(indices: &[&Tensor]) -> Result<usize> {
     let mut count = 0;
-    for (i, indices) in indices.iter().enumerate() {
-        for &index in indices.values::<i32>()? {
+    for indices in indices {
+        for (i, &index) in indices.values::<i32>()?.iter().enumerate() {
             let index = usize::try_from(index)
                 .map_err(|_| invalid_argument!("indices[{i}] is out of range"))?;
             count = count.max(index + 1);

@@ -9,6 +9,7 @@ use super::arguments::{check_size, requested_shape};
 use super::copy::{dims_of, materialize, parallel};
 use super::types;
 use super::view::View;
+use crate::broadcast::Alignment;
 use crate::state::combine::{Combine, combine_rows};
 use tensorfleet_tensor::PartialShape;
 
@@ -68,6 +69,8 @@ impl Kernel for BroadcastTo {
             ));
         }
         let Some(view) = View::broadcast(input.dims(), shape.dims()) else {
+            // Shapes that broadcast to each other, but to another shape, are told from others.
+            Alignment::new(input.shape(), &shape)?;
             return Err(invalid_argument!(
                 "Unable to broadcast tensor of shape {} to tensor of shape {shape}",
                 input.shape()

@@ -14,6 +14,7 @@ mod jacobi;
 mod least_squares;
 mod lu;
 mod matrix;
+mod perturbed;
 mod qr;
 mod real_eigen;
 mod real_schur;

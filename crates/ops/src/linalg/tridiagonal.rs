@@ -4,12 +4,11 @@ use num_complex::Complex;
 use num_traits::Float;
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
 use tensorfleet_kernels::Parallel;
-use tensorfleet_tensor::{
-    DType, Result, Tensor, dispatch, internal, invalid_argument, unimplemented_error,
-};
+use tensorfleet_tensor::{DType, Result, Tensor, dispatch, internal, invalid_argument};
 
 use super::batch::{check_batches, count, for_each_matrix, matrix_at, matrix_size};
 use super::matrix::Matrix;
+use super::perturbed::solve_perturbed;
 use super::scalar::Scalar;
 
 use DType::{Complex64, Complex128, Double, Float as Single};
@@ -100,16 +99,21 @@ fn multiply<S: Scalar>(par: Parallel, inputs: &[&Tensor]) -> Result<Tensor> {
 #[derive(Debug)]
 struct TridiagonalSolve {
     partial_pivoting: bool,
+    perturb_singular: bool,
 }
 
 impl Kernel for TridiagonalSolve {
     fn new(attrs: &Attrs<'_>) -> Result<TridiagonalSolve> {
-        if attrs.bool("perturb_singular")? {
-            return Err(unimplemented_error!(
-                "perturb_singular not yet implemented in TridiagonalSolveOp"
+        let solve = TridiagonalSolve {
+            partial_pivoting: attrs.bool("partial_pivoting")?,
+            perturb_singular: attrs.bool("perturb_singular")?,
+        };
+        if solve.perturb_singular && !solve.partial_pivoting {
+            return Err(invalid_argument!(
+                "Setting perturb_singular requires also setting partial_pivoting."
             ));
         }
-        Ok(TridiagonalSolve { partial_pivoting: attrs.bool("partial_pivoting")? })
+        Ok(solve)
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
@@ -150,6 +154,11 @@ impl TridiagonalSolve {
             for_each_matrix(par, count(rhs), [out], |index, [out]| {
                 let a = Matrix::from_slice(size, matrix_at(a, size, index));
                 let mut x = Matrix::from_slice(rhs_size, matrix_at(b, rhs_size, index));
+                if self.perturb_singular {
+                    solve_perturbed(&a, &mut x);
+                    out.copy_from_slice(&x.values);
+                    return Ok(());
+                }
                 match eliminate(&a, &mut x, self.partial_pivoting) {
                     Some(()) => out.copy_from_slice(&x.values),
                     None => out.fill(S::from_real(Float::nan())),

@@ -301,7 +301,7 @@ impl<'a> MultinomialDraw<'a> {
         }
         let samples = samples.scalar_value::<i32>()?;
         let samples = usize::try_from(samples)
-            .map_err(|_| invalid_argument!("num_samples should be nonnegative, got {samples}"))?;
+            .map_err(|_| invalid_argument!("num_samples should be non-negative, got {samples}"))?;
         if classes == 0 {
             return Err(invalid_argument!("num_classes should be positive, got 0"));
         }

@@ -157,21 +157,26 @@ pub(super) fn generator_of_key(key: &Tensor, counter: &Tensor, alg: &Tensor) -> 
     if !alg.shape().is_scalar() {
         return Err(invalid_argument!("algorithm must be of shape [], not {}", alg.shape()));
     }
-    match alg.scalar_value::<i32>()? {
-        PHILOX | AUTO_SELECT => {}
+    let algorithm = match alg.scalar_value::<i32>()? {
+        PHILOX | AUTO_SELECT => PHILOX,
         other => return Err(invalid_argument!("Unsupported algorithm id: {other}")),
-    }
+    };
     if key.dims() != [1] {
-        return Err(invalid_argument!("key must have shape [1], not {}", key.shape()));
-    }
-    let (key, words) = (key.values::<u64>()?[0], counter.values::<u64>()?);
-    if counter.rank() != 1 || words.len() < 2 {
         return Err(invalid_argument!(
-            "For Philox algorithm, the size of counter must be at least 2; got {}",
-            words.len()
+            "key must have shape [1], not {}. (Note that batched keys are not supported yet.)",
+            key.shape()
         ));
     }
-    Ok(Philox::from_key_counter(key, [words[0], words[1]]))
+    let (key, words) = (key.values::<u64>()?[0], counter.values::<u64>()?);
+    // TensorFlow compares with the number of the algorithm, where it means that of words.
+    if counter.rank() != 1 || words.len() < algorithm as usize {
+        return Err(invalid_argument!(
+            "counter must be a vector with length at least {algorithm}; got shape: {}. (Note that \
+             batched counters are not supported yet.)",
+            counter.shape()
+        ));
+    }
+    Ok(Philox::from_key_counter(key, [words[0], words.get(1).copied().unwrap_or_default()]))
 }
 
 #[derive(Clone, Copy, Debug)]

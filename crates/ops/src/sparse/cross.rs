@@ -6,7 +6,7 @@ use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
 use tensorfleet_kernels::hash::{fingerprint_cat64, fingerprint64, siphash};
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
 
-use super::parts::Sparse;
+use super::parts::{Sparse, bracketed};
 use super::rearrange::index_matrix;
 
 pub(super) const OPS: &[Op] = &[
@@ -299,13 +299,67 @@ fn sparse_columns<'a>(
 ) -> Result<Vec<Column<'a>>> {
     let mut columns = Vec::new();
     for at in 0..sparse {
-        let parts = (ctx.input(at)?, ctx.input(sparse + at)?, ctx.input(2 * sparse + at)?);
-        columns.push(sparse_column(Sparse::new(parts.0, parts.1, parts.2)?)?);
+        let (indices, values) = (ctx.input(at)?, ctx.input(sparse + at)?);
+        let shape = ctx.input(2 * sparse + at)?;
+        check_sparse(indices, values, shape, at)?;
+        columns.push(sparse_column(Sparse::new(indices, values, shape)?)?);
     }
-    for at in 3 * sparse..end {
-        columns.push(dense_column(ctx.input(at)?)?);
+    for (at, input) in (3 * sparse..end).enumerate() {
+        let dense = ctx.input(input)?;
+        if dense.rank() != 2 {
+            return Err(invalid_argument!(
+                "Dense inputs should be a matrix but received shape {} at position {at}",
+                dense.shape()
+            ));
+        }
+        columns.push(dense_column(dense)?);
+    }
+    if let Some(rows) = columns.first().map(Column::rows)
+        && let Some(at) = columns.iter().position(|column| column.rows() != rows)
+    {
+        let (kind, place) =
+            if at < sparse { ("position", at) } else { ("dense tensor", at - sparse) };
+        return Err(invalid_argument!(
+            "Expected batch size {rows} got {} at {kind} {place}",
+            columns[at].rows()
+        ));
     }
     Ok(columns)
+}
+
+/// Refuses parts of which no column of features is made.
+fn check_sparse(indices: &Tensor, values: &Tensor, shape: &Tensor, at: usize) -> Result<()> {
+    let (&[count, rank], &[size]) = (indices.dims(), values.dims()) else {
+        let (what, kind, part) = match indices.rank() {
+            2 => ("values", "vector", values),
+            _ => ("indices", "matrix", indices),
+        };
+        return Err(invalid_argument!(
+            "Input {what} should be a {kind} but received shape {} at position {at}",
+            part.shape()
+        ));
+    };
+    if rank != 2 {
+        return Err(invalid_argument!("Expected D2 of index to be 2 got {rank} at position {at}"));
+    }
+    if shape.rank() != 1 {
+        return Err(invalid_argument!(
+            "Input shapes should be a vector but received shape {} at position {at}",
+            shape.shape()
+        ));
+    }
+    if size != count {
+        return Err(invalid_argument!(
+            "Expected size of values to be {count} got {size} at position {at}"
+        ));
+    }
+    if shape.num_elements() != 2 {
+        return Err(invalid_argument!(
+            "shape should imply a 2D tensor, but got {} at position {at}",
+            bracketed(shape.values()?)
+        ));
+    }
+    Ok(())
 }
 
 /// Crosses the columns and sets the three parts of the sparse result.

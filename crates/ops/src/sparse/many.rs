@@ -2,6 +2,8 @@
 
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
 
+use super::parts::Sparse;
+
 /// The three tensors of a sparse one.
 #[derive(Clone, Debug)]
 pub(super) struct Parts {
@@ -39,16 +41,10 @@ impl Parts {
     /// Takes the rows of the first dimension apart; each is a sparse tensor of one rank less.
     pub(super) fn rows(&self) -> Result<Vec<Parts>> {
         let (rank, count) = (self.rank(), self.count());
+        Sparse::created(&self.indices, &self.values, &self.shape)?;
         if rank < 2 {
             return Err(invalid_argument!(
                 "Rank of input SparseTensor should be > 1, but saw rank: {rank}"
-            ));
-        }
-        if self.indices.dims() != [count, rank] {
-            return Err(invalid_argument!(
-                "Number of values and indices do not match: {count} values of rank {rank}, but \
-                 indices of shape {}",
-                self.indices.shape()
             ));
         }
         let shape = self.shape.values::<i64>()?;

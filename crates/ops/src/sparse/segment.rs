@@ -276,25 +276,21 @@ pub(super) fn segment_count(ids: &[i64]) -> Result<usize> {
 /// Checks that ids are in range and in order.
 pub(super) fn sorted_targets(ids: &[i64], segments: usize) -> Result<Vec<usize>> {
     let mut targets = Vec::with_capacity(ids.len());
-    let mut previous = 0;
-    for &id in ids {
-        let target = usize::try_from(id).map_err(|_| {
-            invalid_argument!(
-                "Segment id {id} out of range [0, {segments}), possibly because 'segment_ids' \
-                 input is not sorted."
-            )
-        })?;
-        if target < previous {
+    let mut segment = ids.chunk_by(|a, b| a == b).peekable();
+    while let Some(run) = segment.next() {
+        // That the next segment comes later is what TensorFlow looks at first.
+        if segment.peek().is_some_and(|next| next[0] < run[0]) {
             return Err(invalid_argument!("segment ids are not increasing"));
         }
-        if target >= segments {
-            return Err(invalid_argument!(
-                "Segment id {id} out of range [0, {segments}), possibly because 'segment_ids' \
-                 input is not sorted."
-            ));
-        }
-        previous = target;
-        targets.push(target);
+        let target = usize::try_from(run[0]).ok().filter(|&target| target < segments);
+        let target = target.ok_or_else(|| {
+            invalid_argument!(
+                "Segment id {} out of range [0, {segments}), possibly because 'segment_ids' input \
+                 is not sorted.",
+                run[0]
+            )
+        })?;
+        targets.resize(targets.len() + run.len(), target);
     }
     Ok(targets)
 }

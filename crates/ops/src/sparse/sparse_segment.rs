@@ -362,6 +362,9 @@ impl Kernel for Reduce {
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let requested = match ctx.num_inputs() {
+            4 if ctx.input(3)?.to_i64_vec()?.first().is_some_and(|&count| count < 0) => {
+                return Err(invalid_argument!("segment ids must be >= 0"));
+            }
             4 => Some(requested_count(ctx, 3)?),
             _ => None,
         };

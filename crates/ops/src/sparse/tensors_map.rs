@@ -7,6 +7,7 @@ use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Resource, cpu};
 use tensorfleet_tensor::{DType, Result, Tensor, invalid_argument};
 
 use super::many::{Parts, join};
+use super::parts::Sparse;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -105,6 +106,10 @@ impl Kernel for Add {
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let whole = Parts::new(ctx.input(0)?, ctx.input(1)?, ctx.input(2)?)?;
+        if self.many {
+            check_counts(&whole)?;
+        }
+        Sparse::created(&whole.indices, &whole.values, &whole.shape)?;
         let map = self.place.map(ctx)?;
         let handles = if self.many {
             let handles: Vec<i64> = whole.rows()?.into_iter().map(|row| map.add(row)).collect();
@@ -115,6 +120,25 @@ impl Kernel for Add {
         ctx.set_output(0, handles);
         Ok(())
     }
+}
+
+/// What `AddManySparseToTensorsMap` says of parts that do not fit each other.
+fn check_counts(whole: &Parts) -> Result<()> {
+    let shape = whole.indices.shape();
+    let (values, rank) = (whole.values.num_elements(), whole.shape.num_elements());
+    if shape.dims()[0] != values {
+        return Err(invalid_argument!(
+            "Number of values must match first dimension of indices. Got {values} values, indices \
+             shape: {shape}"
+        ));
+    }
+    if shape.dims()[1] != rank {
+        return Err(invalid_argument!(
+            "Number of dimensions must match second dimension of indices. Got {rank} dimensions, \
+             indices shape: {shape}"
+        ));
+    }
+    Ok(())
 }
 
 #[derive(Debug)]

@@ -54,6 +54,9 @@ fn lengths(input: &Tensor, lengths: &Tensor, rank: usize, inverse: bool) -> Resu
     let dims = &input.dims()[input.rank() - rank..];
     let mut result = Vec::with_capacity(rank);
     for (i, (&length, &have)) in lengths.values::<i32>()?.iter().zip(dims).enumerate() {
+        if length < 0 {
+            return Err(invalid_argument!("fft_length[{i}] must >= 0, but got: {length}"));
+        }
         let length = usize::try_from(length)
             .ok()
             .filter(|&length| length > 0)

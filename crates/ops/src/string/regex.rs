@@ -123,6 +123,12 @@ impl Kernel for Replace {
                 &given
             }
         };
+        // RE2 leaves a text alone when the rewrite asks for a group that the pattern lacks.
+        if highest_group(rewrite) >= pattern.captures_len() {
+            let input = ctx.take_input(0)?;
+            ctx.set_output(0, input);
+            return Ok(());
+        }
         let input = ctx.input(0)?;
         let limit = if self.everywhere { 0 } else { 1 };
         let texts = input
@@ -140,6 +146,20 @@ impl Kernel for Replace {
         ctx.set_output(0, output);
         Ok(())
     }
+}
+
+/// The highest group that a rewrite asks for.
+fn highest_group(rewrite: &[u8]) -> usize {
+    let mut highest = 0;
+    let mut rest = rewrite.iter();
+    while let Some(&byte) = rest.next() {
+        if byte == b'\\'
+            && let Some(digit @ b'0'..=b'9') = rest.next()
+        {
+            highest = highest.max(usize::from(digit - b'0'));
+        }
+    }
+    highest
 }
 
 /// Puts groups in for `\0` to `\9`, as RE2 writes them.
@@ -167,6 +187,11 @@ fn expand(rewrite: &[u8], groups: &regex::bytes::Captures<'_>) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rewrites_ask_for_groups() {
+        assert_eq!([br"\\9".as_slice(), br"a\3\1", b"", br"\"].map(highest_group), [0, 3, 0, 0]);
+    }
 
     #[test]
     fn groups_are_put_in() {

@@ -136,12 +136,12 @@ fn over_channels(spec: &Spec, windows: &Windows, input: &Tensor) -> Result<Tenso
     };
     if !channels.is_multiple_of(size) {
         return Err(unimplemented_error!(
-            "Depthwise max pooling requires the depth window to evenly divide the input depth."
+            "Depthwise max pooling requires the depth window to evenly divide the input depth"
         ));
     }
     if stride != window {
         return Err(unimplemented_error!(
-            "Depthwise max pooling requires the depth window to equal the depth stride."
+            "Depthwise max pooling requires the depth window to equal the depth stride"
         ));
     }
     let mut dims = input.dims().to_vec();
