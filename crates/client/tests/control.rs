@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use tensorfleet_client::{Graph, Output, Session, gradients};
+use tensorfleet_client::{DType, Function, Graph, Output, PartialShape, Session, gradients};
 
 /// The derivatives of `y` as tensors.
 fn derivatives<const N: usize>(y: &Output, xs: [&Output; N]) -> Vec<Output> {
@@ -122,4 +122,45 @@ fn a_loop_that_changes_types_is_refused() {
     let error = graph.check().unwrap_err().to_string();
     assert!(error.contains("variable 0 of the loop is float"), "{error}");
     assert!(error.contains("control.rs"), "{error}");
+}
+
+/// Functions of two scalars.
+fn branches(graph: &Graph) -> [Function; 3] {
+    let function = |name: &str, body: fn(Output, Output) -> Output| {
+        let scalar = (DType::Float, PartialShape::scalar());
+        graph.function(name, [scalar.clone(), scalar], |[x, y]: [Output; 2]| body(x, y))
+    };
+    [
+        function("product", |x, y| x * y),
+        function("square", |x, _| x.square()),
+        function("ratio", |x, y| x / y),
+    ]
+}
+
+#[test]
+fn a_choice_among_functions_has_gradients() {
+    let graph = Graph::new();
+    let [x, y] = [(); 2].map(|()| graph.placeholder::<f32>([]));
+    let index = graph.placeholder::<i32>([]);
+    let functions: Vec<_> = branches(&graph).iter().map(|f| f.func().clone()).collect();
+    let types = vec![DType::Float];
+    let case = graph.op("Case").input(&index).inputs([&x, &y]).attr("Tout", types.clone());
+    let case = case.attr("branches", functions.clone()).output();
+    let choice = graph.op("If").input(index.equal(0)).inputs([&x, &y]).attr("Tout", types);
+    let choice = choice.attr("then_branch", functions[0].clone());
+    let choice = choice.attr("else_branch", functions[1].clone()).output();
+    let (of_case, of_choice) = (derivatives(&case, [&x, &y]), derivatives(&choice, [&x, &y]));
+    let session = Session::new(&graph).unwrap();
+    let at = |chosen: i32, taken: &[Output]| {
+        let feeds = ((&x, 3.0f32), (&y, 2.0f32), (&index, chosen));
+        let fetches: Vec<_> = taken.iter().map(Output::value::<f32>).collect();
+        session.run(feeds, fetches).unwrap()
+    };
+    assert_eq!(at(0, &of_case), [2.0, 3.0]);
+    assert_eq!(at(1, &of_case), [6.0, 0.0]);
+    assert_eq!(at(2, &of_case), [0.5, -0.75]);
+    // An index that no function has means the last one.
+    assert_eq!(at(7, &of_case), [0.5, -0.75]);
+    assert_eq!(at(0, &of_choice), [2.0, 3.0]);
+    assert_eq!(at(1, &of_choice), [6.0, 0.0]);
 }

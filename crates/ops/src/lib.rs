@@ -33,6 +33,8 @@ pub mod rows {
     pub use crate::data_flow::join::{row, stack};
 }
 
+use std::sync::{Arc, LazyLock};
+
 use tensorfleet_framework::{Op, Registry};
 use tensorfleet_tensor::Result;
 
@@ -75,6 +77,14 @@ pub fn all() -> impl Iterator<Item = &'static Op> {
 /// A registry of every op of the library.
 pub fn registry() -> Result<Registry> {
     Registry::new(all())
+}
+
+/// The registry of every op, which never changes and is made once for all that build and run graphs
+/// in a process.
+pub fn library() -> Arc<Registry> {
+    static LIBRARY: LazyLock<Arc<Registry>> =
+        LazyLock::new(|| Arc::new(registry().expect("the definitions are tested")));
+    Arc::clone(&LIBRARY)
 }
 
 #[cfg(test)]

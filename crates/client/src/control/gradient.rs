@@ -21,7 +21,7 @@ pub(crate) fn find(builder: &GraphBuilder, id: NodeId) -> Option<Arc<CustomGradi
     let node = builder.graph().node(id);
     match &*node.op {
         "PartitionedCall" | "StatefulPartitionedCall" => Some(Arc::new(call)),
-        "If" | "StatelessIf" => Some(Arc::new(branch)),
+        "Case" | "If" | "StatelessCase" | "StatelessIf" => Some(Arc::new(branch)),
         "While" | "StatelessWhile" => Some(Arc::new(repeat)),
         "IdentityN" if node.attrs.contains_key(super::call::BACKWARD) => {
             Some(Arc::new(super::call::custom_gradient))
@@ -96,24 +96,28 @@ impl Backward {
         self.types.iter().flatten().copied().collect()
     }
 
-    /// For each argument of the function, its gradient among the results of `node`.
     fn spread(&self, node: NodeId) -> Vec<Option<Gradient>> {
-        let mut next = 0;
-        self.types
-            .iter()
-            .map(|dtype| {
-                dtype.map(|_| {
-                    next += 1;
-                    Output { node, index: next - 1 }.into()
-                })
-            })
-            .collect()
+        spread(&self.types, node)
     }
 
     fn call(&self, args: &[Output]) -> NewNode {
         let op = if self.is_stateful { "StatefulPartitionedCall" } else { "PartitionedCall" };
         NewNode::new(op).list(args).attr("f", self.func.clone()).attr("Tout", self.result_types())
     }
+}
+
+/// For each argument that has one, its gradient among the results of `node`.
+fn spread(types: &[Option<DType>], node: NodeId) -> Vec<Option<Gradient>> {
+    let mut next = 0;
+    types
+        .iter()
+        .map(|dtype| {
+            dtype.map(|_| {
+                next += 1;
+                Output { node, index: next - 1 }.into()
+            })
+        })
+        .collect()
 }
 
 fn call(g: &GradientContext<'_>) -> InputGradients {
@@ -127,37 +131,49 @@ fn call(g: &GradientContext<'_>) -> InputGradients {
     Ok(backward.spread(node))
 }
 
+/// The gradient of a choice among functions: the same choice among their gradients.
 fn branch(g: &GradientContext<'_>) -> InputGradients {
-    let (then, otherwise) =
-        (g.attrs().func("then_branch")?.clone(), g.attrs().func("else_branch")?.clone());
-    let (then, otherwise) = g.with_builder(|builder, _| {
-        Ok::<_, tensorfleet_tensor::Error>((
-            backward(builder, &then)?,
-            backward(builder, &otherwise)?,
-        ))
+    let is_case = g.node().op.ends_with("Case");
+    let functions = if is_case {
+        g.attrs().funcs("branches")?.to_vec()
+    } else {
+        vec![g.attrs().func("then_branch")?.clone(), g.attrs().func("else_branch")?.clone()]
+    };
+    let sides: Vec<Backward> = g.with_builder(|builder, _| {
+        functions.iter().map(|function| backward(builder, function)).collect::<Result<_>>()
     })?;
+    let first = sides.first().ok_or_else(|| internal!("a choice among no functions"))?;
     let inputs = g.inputs(1..g.num_inputs()).to_vec();
-    // What only one side has a gradient for is zero on the other.
-    let types: Vec<Option<DType>> =
-        then.types.iter().zip(&otherwise.types).map(|(a, b)| a.or(*b)).collect();
-    let then_func = complete(g, &then, &types, &inputs)?;
-    let else_func = complete(g, &otherwise, &types, &inputs)?;
+    // What only some sides have a gradient for is zero on the others.
+    let types: Vec<Option<DType>> = (0..inputs.len())
+        .map(|index| sides.iter().find_map(|side| side.types.get(index).copied().flatten()))
+        .collect();
+    let mut chosen = Vec::new();
+    for side in &sides {
+        chosen.push(complete(g, side, &types, &inputs)?);
+    }
     let mut args = inputs;
-    for &index in &then.differentiable {
+    for &index in &first.differentiable {
         args.push(g.grad(index)?);
     }
-    let is_stateful = then.is_stateful || otherwise.is_stateful;
-    let node = NewNode::new(if is_stateful { "If" } else { "StatelessIf" })
+    let op = if is_case { "Case" } else { "If" };
+    let is_stateful = sides.iter().any(|side| side.is_stateful);
+    let op = if is_stateful { op.to_owned() } else { format!("Stateless{op}") };
+    let node = NewNode::new(&op)
         .input(g.input(0))
         .list(&args)
         .attr("Tout", types.iter().flatten().copied().collect::<Vec<DType>>())
-        .attr("then_branch", then_func)
-        .attr("else_branch", else_func)
         .attr("_lower_using_switch_merge", true);
+    let node = if is_case {
+        node.attr("branches", chosen)
+    } else {
+        let mut chosen = chosen.into_iter();
+        let mut next = || chosen.next().ok_or_else(|| internal!("a side is missing"));
+        node.attr("then_branch", next()?).attr("else_branch", next()?)
+    };
     let node = g.add(node)?;
-    let all = Backward { types, ..then };
     let mut gradients = vec![None];
-    gradients.extend(all.spread(node));
+    gradients.extend(spread(&types, node));
     Ok(gradients)
 }
 

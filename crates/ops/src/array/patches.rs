@@ -1,6 +1,10 @@
 //! `ExtractImagePatches` and `ExtractVolumePatches`: the window around each place as channels.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::gradient::only;
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, cpu,
+};
+use tensorfleet_graph::Output;
 use tensorfleet_tensor::{
     DType, Result, Tensor, invalid_argument, out_of_range, unimplemented_error,
 };
@@ -24,6 +28,7 @@ pub(super) const OPS: &[Op] = &[
             "padding: {'SAME', 'VALID'}",
         ],
         kernels: &[cpu::<Patches>().types("T", IMAGES)],
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -38,6 +43,7 @@ pub(super) const OPS: &[Op] = &[
             "padding: {'SAME', 'VALID'}",
         ],
         kernels: &[cpu::<Patches>().types("T", types::REAL)],
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
 ];
@@ -192,4 +198,33 @@ fn extract(ctx: &KernelContext<'_>, input: &Tensor, spans: &[Span]) -> Result<Te
         .collect();
     overwrite(&mut output, &pieces, parallel(ctx))?;
     Ok(output)
+}
+
+/// The patches of the places' own numbers say where each element came from; those that came from
+/// the padding have none.
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (images, grad) = (g.input(0), g.grad(0)?);
+    let shape = g.shape_tensor(images)?;
+    let (zero, one, last) = (g.scalar(0i32)?, g.scalar(1i32)?, g.vector(&[-1i32])?);
+    let rank: i32 = if &*g.node().op == "ExtractImagePatches" { 4 } else { 5 };
+    let space: Vec<i32> = (1..rank - 1).collect();
+    let at = |axes: &[i32]| g.call("GatherV2", [shape, g.vector(axes)?, zero]);
+    let places = g.call("Prod", [at(&space)?, g.vector(&[0i32])?])?;
+    let end = g.add2(places, one)?;
+    let numbers = g.cast(g.call("Range", [one, end, one])?, DType::Int64)?;
+    let single = g.vector(&[1i32])?;
+    let joined =
+        |parts: &[Output]| g.out(NewNode::new("ConcatV2").list(parts).input(g.scalar(0i32)?));
+    let numbers = g.reshape(numbers, joined(&[single, at(&space)?, single])?)?;
+    let node = NewNode::new(&g.node().op).input(numbers).attr("T", DType::Int64);
+    let sources = g.out(g.with_attrs_of(node)?)?;
+    let sources = g.sub(g.reshape(sources, last)?, g.scalar(1i64)?)?;
+    // What flows to one place adds up, for each image and channel.
+    let count = g.reshape(g.call("Size", [sources])?, single)?;
+    let (batch, channels) = (at(&[0])?, at(&[rank - 1])?);
+    let grad = g.reshape(grad, joined(&[batch, count, channels])?)?;
+    let swap = g.vector(&[1i32, 0, 2])?;
+    let rows = g.call("Transpose", [grad, swap])?;
+    let sums = g.call("UnsortedSegmentSum", [rows, sources, places])?;
+    only(g.reshape(g.call("Transpose", [sums, swap])?, shape)?)
 }

@@ -56,8 +56,12 @@ pub(super) const OPS: &[Op] = &[
     tensor_scatter("TensorScatterAdd", SUMS)
         .with_shape(crate::shapes::unchanged)
         .with_gradient(added_gradient),
-    tensor_scatter("TensorScatterMax", EXTREMES),
-    tensor_scatter("TensorScatterMin", EXTREMES),
+    tensor_scatter("TensorScatterMax", EXTREMES)
+        .with_shape(crate::shapes::unchanged)
+        .with_gradient(extreme_gradient),
+    tensor_scatter("TensorScatterMin", EXTREMES)
+        .with_shape(crate::shapes::unchanged)
+        .with_gradient(extreme_gradient),
     tensor_scatter("TensorScatterSub", SUMS)
         .with_shape(crate::shapes::unchanged)
         .with_gradient(subtracted_gradient),
@@ -256,4 +260,17 @@ fn updated_gradient(g: &GradientContext<'_>) -> InputGradients {
     let zeros = g.zeros_like(g.input(2))?;
     let kept = g.call("TensorScatterUpdate", [grad, indices, zeros])?;
     Ok(vec![Some(kept.into()), None, Some(updates.into())])
+}
+
+/// The element that was there and the updates that equal the extreme share its gradient.
+fn extreme_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (tensor, indices, updates) = (g.input(0), g.input(1), g.input(2));
+    let (output, grad) = (g.output(0), g.grad(0)?);
+    let chosen = |a, b| g.cast(g.call("Equal", [a, b])?, g.dtype(grad));
+    let kept = chosen(tensor, output)?;
+    let updated = chosen(updates, g.call("GatherNd", [output, indices])?)?;
+    let number = g.call("TensorScatterAdd", [kept, indices, updated])?;
+    let share = g.call("DivNoNan", [grad, number])?;
+    let of_updates = g.mul(g.call("GatherNd", [share, indices])?, updated)?;
+    Ok(vec![Some(g.mul(share, kept)?.into()), None, Some(of_updates.into())])
 }

@@ -2,9 +2,13 @@
 
 use std::sync::Arc;
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::gradient::only;
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, cpu,
+};
+use tensorfleet_graph::Output;
 use tensorfleet_tensor::{
-    DType, EncodedVariant, Result, Tensor, VariantValue, internal, invalid_argument,
+    DType, EncodedVariant, PartialShape, Result, Tensor, VariantValue, internal, invalid_argument,
 };
 
 use super::dataset::{Element, Signature};
@@ -16,6 +20,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["optional: variant"],
         attrs: &["Toutput_types: list(type) >= 1"],
         kernels: &[cpu::<FromValue>()],
+        gradient: Some(from_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -24,6 +29,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["components: output_types"],
         attrs: &["output_types: list(type) >= 1", "output_shapes: list(shape) >= 1"],
         kernels: &[cpu::<GetValue>()],
+        gradient: Some(get_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -170,4 +176,18 @@ impl Kernel for GetValue {
         }
         Ok(())
     }
+}
+
+fn from_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let inputs = g.inputs(0..g.num_inputs());
+    let types: Vec<DType> = inputs.iter().map(|&input| g.dtype(input)).collect();
+    let shapes: Vec<PartialShape> = inputs.iter().map(|&input| g.shape(input)).collect();
+    let node = NewNode::new("OptionalGetValue").input(g.grad(0)?);
+    let node = g.add(node.attr("output_types", types).attr("output_shapes", shapes))?;
+    Ok((0..inputs.len()).map(|index| Some(Output { node, index: index as u32 }.into())).collect())
+}
+
+fn get_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let parts = (0..g.num_outputs()).map(|index| g.grad(index)).collect::<Result<Vec<_>>>()?;
+    only(g.out(NewNode::new("OptionalFromValue").list(&parts))?)
 }

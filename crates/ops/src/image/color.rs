@@ -8,6 +8,7 @@ use tensorfleet_tensor::{
     DType, Element, Result, Tensor, failed_precondition, internal, invalid_argument,
 };
 
+use super::color_gradient;
 use super::pixels::floats;
 
 const HSV: Op = Op {
@@ -50,7 +51,12 @@ pub(super) const OPS: &[Op] = &[
         ..ADJUST
     },
     Op { name: "HSVToRGB", kernels: &[cpu::<Convert<false>>()], ..HSV },
-    Op { name: "RGBToHSV", kernels: &[cpu::<Convert<true>>()], ..HSV },
+    Op {
+        name: "RGBToHSV",
+        kernels: &[cpu::<Convert<true>>()],
+        gradient: Some(color_gradient::to_hsv),
+        ..HSV
+    },
 ];
 
 /// A conversion of pixels of three channels, to or from HSV.

@@ -2,6 +2,7 @@
 
 mod bmp_file;
 mod color;
+mod color_gradient;
 mod combined_suppression;
 mod crop_and_resize;
 mod decode;

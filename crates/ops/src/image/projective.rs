@@ -1,7 +1,9 @@
 //! `ImageProjectiveTransformV2` and `V3`: images seen through a projective map.
 
 use half::{bf16, f16};
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, Value, cpu,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::parallel::rows_mut;
 use tensorfleet_tensor::{Element, Result, Tensor, dispatch, internal, invalid_argument};
@@ -19,6 +21,7 @@ pub(super) const OPS: &[Op] = &[
             "fill_mode: string = 'CONSTANT'",
         ],
         kernels: &[cpu::<Projective>()],
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -31,6 +34,7 @@ pub(super) const OPS: &[Op] = &[
             "fill_mode: string = 'CONSTANT'",
         ],
         kernels: &[cpu::<Projective>()],
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
 ];
@@ -238,4 +242,28 @@ fn mean_of_four(y: f32, x: f32, read: impl Fn(f32, f32) -> f32) -> f32 {
     let upper = (right - x) * read(top, left) + (x - left) * read(top, right);
     let lower = (right - x) * read(bottom, left) + (x - left) * read(bottom, right);
     (bottom - y) * upper + (y - top) * lower
+}
+
+/// The gradient image seen through the inverse map, as TensorFlow takes it.
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (images, transforms, zero) = (g.input(0), g.input(1), g.scalar(0i32)?);
+    let one = g.call("Slice", [transforms, g.vector(&[0i32, 0])?, g.vector(&[-1i32, 1])?])?;
+    let nine = NewNode::new("ConcatV2").list(&[transforms, g.ones_like(one)?]);
+    let nine = g.out(nine.input(g.scalar(1i32)?))?;
+    let matrices = g.reshape(nine, g.vector(&[-1i32, 3, 3])?)?;
+    let inverse = g.call("MatrixInverse", [matrices])?;
+    let inverse = g.reshape(inverse, g.vector(&[-1i32, 9])?)?;
+    let part = |begin: i32, size: i32| {
+        g.call("Slice", [inverse, g.vector(&[0, begin])?, g.vector(&[-1, size])?])
+    };
+    let transforms = g.div(part(0, 8)?, part(8, 1)?)?;
+    let size = g.call("GatherV2", [g.shape_tensor(images)?, g.vector(&[1i32, 2])?, zero])?;
+    let mut node = NewNode::new(&g.node().op).input(g.grad(0)?).input(transforms).input(size);
+    if g.num_inputs() > 3 {
+        node = node.input(g.scalar(0f32)?);
+    }
+    let gradient = g.out(g.with_attrs_of(node)?)?;
+    let mut gradients = vec![None; g.num_inputs()];
+    gradients[0] = Some(gradient.into());
+    Ok(gradients)
 }

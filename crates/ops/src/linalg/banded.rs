@@ -3,15 +3,20 @@
 
 use num_complex::Complex;
 use num_traits::Zero;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::gradient::both;
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, cpu,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{DType, Result, Tensor, dispatch, internal, invalid_argument};
 
 use super::batch::{matrix_at, matrix_size};
+use super::gradient::{Factor, product};
 use super::matrix::Matrix;
 use super::scalar::{Scalar, add_scaled};
 use super::triangular::{check_rows, line_up, solve_aligned};
 use crate::broadcast::Alignment;
+use crate::math::reduce_batch;
 
 use DType::{Complex64, Complex128, Double, Float};
 
@@ -25,6 +30,7 @@ pub(super) const OPS: &[Op] = &[Op {
         "T: {double, float, half, complex64, complex128}",
     ],
     kernels: &[cpu::<BandedSolve>().types("T", &[Double, Float, Complex64, Complex128])],
+    gradient: Some(gradient),
     ..Op::DEFAULT
 }];
 
@@ -112,4 +118,23 @@ impl BandedSolve {
         }
         Ok(())
     }
+}
+
+/// As that of a triangular solve; only the bands are kept.
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (matrix, rhs, solution) = (g.input(0), g.input(1), g.output(0));
+    let (is_lower, is_adjoint) = (g.attrs().bool("lower")?, g.attrs().bool("adjoint")?);
+    let node = NewNode::new("BandedTriangularSolve").input(matrix).input(g.grad(0)?);
+    let of_rhs = g.out(node.attr("lower", is_lower).attr("adjoint", !is_adjoint))?;
+    let (left, right) = if is_adjoint { (solution, of_rhs) } else { (of_rhs, solution) };
+    let whole = g.neg(product(g, Factor::Plain(left), Factor::Adjoint(right))?)?;
+    let at = g.sub(g.rank_tensor(matrix)?, g.scalar(2i32)?)?;
+    let bands = g.call("GatherV2", [g.shape_tensor(matrix)?, at, g.scalar(0i32)?])?;
+    let (zero, outer) = (g.scalar(0i32)?, g.sub(bands, g.scalar(1i32)?)?);
+    let range = if is_lower { [g.neg(outer)?, zero] } else { [zero, outer] };
+    let range = g.out(NewNode::new("Pack").list(&range))?;
+    let node = NewNode::new("MatrixDiagPartV3").input(whole).input(range);
+    let node = node.input(g.number_like(0.0, whole)?).attr("align", "LEFT_RIGHT");
+    let of_matrix = g.out(node)?;
+    both(reduce_batch(g, of_matrix, matrix, rhs)?, reduce_batch(g, of_rhs, rhs, matrix)?)
 }

@@ -2,13 +2,18 @@
 
 use num_complex::Complex;
 use num_traits::Float as _;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_framework::gradient::only;
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, Value, cpu,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, internal, invalid_argument};
 
 use super::batch::{
     batch_shape, count, cubic_cost, for_each_matrix, matrix_at, matrix_size, square,
 };
+use super::gradient::Factor::{Adjoint, Plain};
+use super::gradient::{adjoint, diagonal, product, reciprocal_gaps};
 use super::matrix::Matrix;
 use super::scalar::Scalar;
 use super::{real_eigen, schur};
@@ -25,6 +30,7 @@ pub(super) const OPS: &[Op] = &[Op {
         "Tout: {complex64, complex128}",
     ],
     kernels: &[cpu::<Eig>()],
+    gradient: Some(gradient),
     ..Op::DEFAULT
 }];
 
@@ -107,4 +113,33 @@ impl Eig {
         })?;
         Ok([e, v])
     }
+}
+
+/// The gradient in the basis of the eigenvectors: values along the diagonal, and vectors by how far
+/// apart the values are.
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (input, of_values) = (g.input(0), g.grad(0)?);
+    let mut inner = diagonal(g, of_values)?;
+    let vectors = if g.attrs().bool("compute_v")? {
+        let vectors = g.output(1);
+        let turned = product(g, Adjoint(vectors), Plain(g.grad(1)?))?;
+        // A vector's length is always one, so that its own direction does not count.
+        let complex = g.dtype(turned);
+        let real_type = if complex == Complex128 { Double } else { Float };
+        let real = g.out(NewNode::new("Real").input(turned).attr("Tout", real_type))?;
+        let real = diagonal(g, g.call("MatrixDiagPart", [g.cast(real, complex)?])?)?;
+        let lengths = product(g, Adjoint(vectors), Plain(vectors))?;
+        let rest = g.sub(turned, product(g, Plain(lengths), Plain(real))?)?;
+        let gaps = g.conj(reciprocal_gaps(g, g.output(0))?)?;
+        let off_diagonal = g.mul(gaps, rest)?;
+        inner = g.add2(inner, off_diagonal)?;
+        vectors
+    } else {
+        let node = NewNode::new("Eig").input(input).attr("compute_v", true);
+        let [_, vectors] = g.outs(node.attr("Tout", g.dtype(g.output(0))))?;
+        vectors
+    };
+    let turned_back = product(g, Plain(inner), Adjoint(vectors))?;
+    let whole = g.call("MatrixSolve", [adjoint(g, vectors)?, turned_back])?;
+    only(g.cast(whole, g.dtype(input))?)
 }

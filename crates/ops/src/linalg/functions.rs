@@ -2,12 +2,17 @@
 
 use num_complex::Complex;
 use num_traits::Zero;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_framework::gradient::only;
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, Value, cpu,
+};
+use tensorfleet_graph::Output;
 use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{DType, Element, Result, Tensor, internal};
 
 use super::batch::{count, cubic_cost, for_each_matrix, matrix_at, matrix_size, square};
 use super::factors::Factors;
+use super::gradient::{adjoint, identity};
 use super::matrix::Matrix;
 use super::schur::Schur;
 
@@ -30,6 +35,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: &["T: {double, float, half, complex64, complex128}"],
         kernels: &[cpu::<Function>().types("T", &[Double, Float, Complex64, Complex128])],
+        gradient: Some(root_gradient),
         ..Op::DEFAULT
     },
 ];
@@ -175,4 +181,31 @@ fn triangular_logarithm(t: &Matrix<C>) -> Matrix<C> {
         logarithm.values.fill(C::new(f64::NAN, f64::NAN));
     }
     logarithm
+}
+
+/// The gradient `X` solves `S* X + X S* = G`, which is a system of equations for its elements.
+fn root_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (root, grad) = (g.output(0), g.grad(0)?);
+    let expand = |x: Output, axis: i32| g.call("ExpandDims", [x, g.scalar(axis)?]);
+    let one = identity(g, root)?;
+    // Element (i, j) of the left term takes from (k, j), that of the right one from (i, l).
+    let columns = |x: Output| expand(expand(x, -2)?, -1);
+    let rows = |x: Output| expand(expand(x, -3)?, -2);
+    let left = g.mul(columns(adjoint(g, root)?)?, rows(one)?)?;
+    let right = g.mul(columns(one)?, rows(g.conj(root)?)?)?;
+    let shape = g.shape_tensor(root)?;
+    let batch = g.sub(g.rank_tensor(root)?, g.scalar(2i32)?)?;
+    let batch = g.reshape(batch, g.vector(&[1i32])?)?;
+    let outer = g.call("Slice", [shape, g.vector(&[0i32])?, batch])?;
+    let size = g.call(
+        "Prod",
+        [g.call("Slice", [shape, batch, g.vector(&[-1i32])?])?, g.vector(&[0i32])?],
+    )?;
+    let with = |rows: Output, columns: Output| {
+        let inner = g.out(NewNode::new("Pack").list(&[rows, columns]))?;
+        g.out(NewNode::new("ConcatV2").list(&[outer, inner]).input(g.scalar(0i32)?))
+    };
+    let system = g.reshape(g.add2(left, right)?, with(size, size)?)?;
+    let values = g.reshape(grad, with(size, g.scalar(1i32)?)?)?;
+    only(g.reshape(g.call("MatrixSolve", [system, values])?, shape)?)
 }

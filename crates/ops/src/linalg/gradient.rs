@@ -130,3 +130,62 @@ pub(super) fn known_size(g: &GradientContext<'_>, matrix: Output) -> Option<(usi
         _ => None,
     }
 }
+
+/// Parts of the last axis but `axis` from the end: those from `begin` on, up to `end` from the last.
+fn along(
+    g: &GradientContext<'_>,
+    x: Output,
+    axis: usize,
+    begin: i32,
+    end: Option<i32>,
+) -> Result<Output> {
+    let (mut begins, mut ends) = (vec![0; axis + 1], vec![0; axis + 1]);
+    (begins[1], ends[1]) = (begin, end.unwrap_or(0));
+    // The axes behind this one are taken whole.
+    let behind = (1i64 << (axis + 1)) - 4;
+    let node = NewNode::new("StridedSlice")
+        .input(x)
+        .input(g.vector(&begins)?)
+        .input(g.vector(&ends)?)
+        .input(g.vector(&vec![1i32; axis + 1])?)
+        .attr("ellipsis_mask", 1)
+        .attr("begin_mask", behind)
+        .attr("end_mask", behind | if end.is_none() { 2 } else { 0 });
+    g.out(node)
+}
+
+/// Which way elements move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shift {
+    Forward,
+    Back,
+}
+
+/// The elements moved by one place along an axis that counts from the end, with a zero where none
+/// comes from.
+pub(super) fn shifted(
+    g: &GradientContext<'_>,
+    x: Output,
+    axis: usize,
+    shift: Shift,
+) -> Result<Output> {
+    let zero = g.zeros_like(along(g, x, axis, 0, Some(1))?)?;
+    let parts = match shift {
+        Shift::Forward => [zero, along(g, x, axis, 0, Some(-1))?],
+        Shift::Back => [along(g, x, axis, 1, None)?, zero],
+    };
+    g.out(NewNode::new("ConcatV2").list(&parts).input(g.scalar(-(axis as i32))?))
+}
+
+/// The matrix of ones on the diagonal, as large as another.
+pub(super) fn identity(g: &GradientContext<'_>, like: Output) -> Result<Output> {
+    let size = g.call(
+        "GatherV2",
+        [
+            g.shape_tensor(like)?,
+            g.reshape(g.sub(g.rank_tensor(like)?, g.scalar(1i32)?)?, g.vector(&[1i32])?)?,
+            g.scalar(0i32)?,
+        ],
+    )?;
+    diagonal(g, g.call("Fill", [size, g.number_like(1.0, like)?])?)
+}

@@ -2,14 +2,21 @@
 
 use num_complex::Complex;
 use num_traits::{Float, Zero};
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, Value, cpu,
+};
+use tensorfleet_graph::Output;
 use tensorfleet_kernels::Parallel;
-use tensorfleet_tensor::{DType, Result, Tensor, dispatch, internal, invalid_argument};
+use tensorfleet_tensor::{
+    DType, Result, Tensor, dispatch, internal, invalid_argument, unimplemented_error,
+};
 
 use super::batch::{
     batch_shape, check_batches, count, cubic_cost, for_each_matrix, matrix_at, matrix_size,
 };
 use super::cholesky;
+use super::gradient::Factor::{Adjoint, Plain};
+use super::gradient::{identity, known_size, product, with_adjoint};
 use super::householder::Qr;
 use super::matrix::Matrix;
 use super::scalar::{Scalar, real};
@@ -34,6 +41,7 @@ pub(super) const OPS: &[Op] = &[
         name: "MatrixSolveLs",
         attrs: &["T: {double, float, half, complex64, complex128}", "fast: bool = true"],
         kernels: &[cpu::<LeastSquares>().types("T", &[Double, Single, Complex64, Complex128])],
+        gradient: Some(gradient),
         ..OP
     },
 ];
@@ -155,4 +163,37 @@ fn least_norm<S: Scalar>(a: Matrix<S>, mut b: Matrix<S>) -> Matrix<S> {
         x.row_mut(column).copy_from_slice(y.row(i));
     }
     x
+}
+
+/// By the normal equations, as the solution itself.
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (a, b, x, grad) = (g.input(0), g.input(1), g.output(0), g.grad(0)?);
+    if !g.attrs().bool("fast")? {
+        return Err(unimplemented_error!("Gradient not defined for fast=False"));
+    }
+    let Some((rows, columns)) = known_size(g, a) else {
+        return Err(unimplemented_error!(
+            "the gradient of MatrixSolveLs needs a matrix whose size is known"
+        ));
+    };
+    let is_tall = rows >= columns;
+    let gramian =
+        if is_tall { product(g, Adjoint(a), Plain(a))? } else { product(g, Plain(a), Adjoint(a))? };
+    let regularizer = g.mul(identity(g, gramian)?, g.cast(g.input(2), g.dtype(a))?)?;
+    let gramian = g.add2(gramian, regularizer)?;
+    let solve = |rhs: Output| g.call("MatrixSolve", [gramian, rhs]);
+    let (of_a, of_b) = if is_tall {
+        let z = solve(grad)?;
+        let both_ways = with_adjoint(g, product(g, Plain(x), Adjoint(z))?)?;
+        let of_a =
+            g.sub(product(g, Plain(b), Adjoint(z))?, product(g, Plain(a), Plain(both_ways))?)?;
+        (of_a, product(g, Plain(a), Plain(z))?)
+    } else {
+        let of_b = solve(product(g, Plain(a), Plain(grad))?)?;
+        let y = solve(b)?;
+        let rest = g.sub(grad, product(g, Adjoint(a), Plain(of_b))?)?;
+        let fitted = product(g, Plain(of_b), Plain(product(g, Adjoint(y), Plain(a))?))?;
+        (g.sub(product(g, Plain(y), Adjoint(rest))?, fitted)?, of_b)
+    };
+    Ok(vec![Some(of_a.into()), Some(of_b.into()), None])
 }

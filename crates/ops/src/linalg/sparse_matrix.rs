@@ -1,6 +1,7 @@
 //! Sparse matrices in variants: the rows of each one after the other (CSR), one matrix or a batch.
 
 mod convert;
+mod gradient;
 mod product;
 
 use std::sync::Arc;

@@ -2,11 +2,16 @@
 
 use num_complex::Complex;
 use num_traits::Float;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::gradient::both;
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, cpu,
+};
+use tensorfleet_graph::Output;
 use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{DType, Result, Tensor, dispatch, internal, invalid_argument};
 
 use super::batch::{check_batches, count, for_each_matrix, matrix_at, matrix_size};
+use super::gradient::{Shift, shifted};
 use super::matrix::Matrix;
 use super::perturbed::solve_perturbed;
 use super::scalar::Scalar;
@@ -22,6 +27,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: &["T: {double, float, complex64, complex128}"],
         kernels: &[cpu::<TridiagonalMatMul>().types("T", TYPES)],
+        gradient: Some(product_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -34,6 +40,7 @@ pub(super) const OPS: &[Op] = &[
             "T: {double, float, complex64, complex128}",
         ],
         kernels: &[cpu::<TridiagonalSolve>().types("T", TYPES)],
+        gradient: Some(solve_gradient),
         ..Op::DEFAULT
     },
 ];
@@ -208,4 +215,45 @@ fn eliminate<S: Scalar>(diagonals: &Matrix<S>, x: &mut Matrix<S>, pivoting: bool
         x.row_mut(i).iter_mut().for_each(|value| *value /= pivot);
     }
     Some(())
+}
+
+/// The three diagonals of the product of a matrix and the adjoint of another, each as a row.
+fn diagonals_of(g: &GradientContext<'_>, left: Output, right: Output) -> Result<[Output; 3]> {
+    let right = g.conj(right)?;
+    let diagonal = |right: Output| {
+        let sums = NewNode::new("Sum").input(g.mul(left, right)?).input(g.vector(&[-1i32])?);
+        g.call("ExpandDims", [g.out(sums)?, g.scalar(-2i32)?])
+    };
+    Ok([
+        diagonal(shifted(g, right, 2, Shift::Back)?)?,
+        diagonal(right)?,
+        diagonal(shifted(g, right, 2, Shift::Forward)?)?,
+    ])
+}
+
+/// The diagonals of the adjoint matrix.
+fn adjoint(g: &GradientContext<'_>, [upper, main, lower]: [Output; 3]) -> Result<[Output; 3]> {
+    Ok([
+        shifted(g, g.conj(lower)?, 1, Shift::Back)?,
+        g.conj(main)?,
+        shifted(g, g.conj(upper)?, 1, Shift::Forward)?,
+    ])
+}
+
+fn product_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (rhs, grad) = (g.input(3), g.grad(0)?);
+    let [upper, main, lower] = adjoint(g, [g.input(0), g.input(1), g.input(2)])?;
+    let of_rhs = g.call("TridiagonalMatMul", [upper, main, lower, grad])?;
+    let [upper, main, lower] = diagonals_of(g, grad, rhs)?;
+    Ok([upper, main, lower, of_rhs].map(|gradient| Some(gradient.into())).to_vec())
+}
+
+fn solve_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let rows = NewNode::new("Split").input(g.scalar(-2i32)?).input(g.input(0));
+    let rows = g.outs(rows.attr("num_split", 3i64))?;
+    let joined =
+        |rows: [Output; 3]| g.out(NewNode::new("ConcatV2").list(&rows).input(g.scalar(-2i32)?));
+    let of_rhs = g.call_with_attrs("TridiagonalSolve", [joined(adjoint(g, rows)?)?, g.grad(0)?])?;
+    let of_diagonals = g.neg(joined(diagonals_of(g, of_rhs, g.output(0))?)?)?;
+    both(of_diagonals, of_rhs)
 }

@@ -5,7 +5,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::gradient::only;
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, cpu,
+};
+use tensorfleet_graph::Output;
 use tensorfleet_tensor::{
     DType, EncodedVariant, Result, Shape, Tensor, Variant, VariantValue, invalid_argument,
 };
@@ -21,6 +25,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["encoded: variant"],
         attrs: &["metadata: string", "Tcomponents: list(type) >= 0"],
         kernels: &[cpu::<FromComponents>()],
+        gradient: Some(from_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -29,6 +34,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["components: Tcomponents"],
         attrs: &["metadata: string", "Tcomponents: list(type) >= 0"],
         kernels: &[cpu::<ToComponents>()],
+        gradient: Some(to_gradient),
         ..Op::DEFAULT
     },
 ];
@@ -180,4 +186,16 @@ impl Kernel for ToComponents {
         }
         Ok(())
     }
+}
+
+fn from_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let node = NewNode::new("CompositeTensorVariantToComponents").input(g.grad(0)?);
+    let node = g.add(g.with_attrs_of(node)?)?;
+    Ok((0..g.num_inputs()).map(|index| Some(Output { node, index: index as u32 }.into())).collect())
+}
+
+fn to_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let parts = (0..g.num_outputs()).map(|index| g.grad(index)).collect::<Result<Vec<_>>>()?;
+    let node = NewNode::new("CompositeTensorVariantFromComponents").list(&parts);
+    only(g.out(g.with_attrs_of(node)?)?)
 }

@@ -57,7 +57,8 @@ pub(super) const OPS: &[Op] = &[
         "SeluGrad",
         &["gradients: T", "outputs: T"],
         &[differentiate::<elementwise::SeluGrad>()],
-    ),
+    )
+    .with_gradient(of::second_selu),
     activation("Softplus", SOFTPLUS).with_shape(unchanged).with_gradient(of::softplus),
     gradient(
         "SoftplusGrad",

@@ -1,6 +1,6 @@
 //! Gradients of activations, which ops of their own compute.
 
-use tensorfleet_framework::gradient::only;
+use tensorfleet_framework::gradient::{both, only};
 use tensorfleet_framework::{GradientContext, InputGradients, NewNode};
 
 type Context<'a> = GradientContext<'a>;
@@ -40,4 +40,13 @@ pub(super) fn second_order(g: &Context<'_>) -> InputGradients {
     let node = NewNode::new(&op).input(g.grad(0)?).input(g.input(1));
     let masked = g.out(g.with_attrs_of(node)?)?;
     Ok(vec![Some(masked.into()), None])
+}
+
+/// Below zero the slope grows with the result, above it is constant.
+pub(super) fn second_selu(g: &Context<'_>) -> InputGradients {
+    let (gradients, outputs, grad) = (g.input(0), g.input(1), g.grad(0)?);
+    let masked = g.call("SeluGrad", [grad, outputs])?;
+    let zero = g.number_like(0.0, outputs)?;
+    let below = g.call("Less", [outputs, zero])?;
+    both(masked, g.call("SelectV2", [below, g.mul(grad, gradients)?, g.zeros_like(outputs)?])?)
 }

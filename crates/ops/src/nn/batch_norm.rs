@@ -14,6 +14,8 @@ use tensorfleet_kernels::batch_norm::{
 };
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, dispatch, invalid_argument};
 
+mod second;
+
 use super::layout::{channels_last, from_channels_last};
 use super::window::Layout;
 use crate::sparse::number::{Number, for_real};
@@ -63,6 +65,7 @@ pub(super) const OPS: &[Op] = &[
             "is_training: bool = true",
         ],
         kernels: GRAD,
+        gradient: Some(second::gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -89,6 +92,7 @@ pub(super) const OPS: &[Op] = &[
             "is_training: bool = true",
         ],
         kernels: GRAD,
+        gradient: Some(second::gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -116,6 +120,7 @@ pub(super) const OPS: &[Op] = &[
             "is_training: bool = true",
         ],
         kernels: GRAD,
+        gradient: Some(second::gradient),
         ..Op::DEFAULT
     },
     Op {

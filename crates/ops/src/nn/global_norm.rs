@@ -1,7 +1,9 @@
 //! `BatchNormWithGlobalNormalization`: images normalised by statistics that are inputs.
 
 use half::f16;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, KernelDef, NewNode, Op, cpu,
+};
 use tensorfleet_tensor::{DType, Element, Result, Shape, Tensor, invalid_argument};
 
 use super::unsupported;
@@ -21,6 +23,7 @@ pub(super) const OPS: &[Op] = &[
             "scale_after_normalization: bool",
         ],
         kernels: FORWARD,
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -226,6 +229,13 @@ fn gradients<T: Rounded>(spec: Spec, inputs: &[&Tensor]) -> Result<[Tensor; 5]> 
         round::<T>(vector.clone(), &sums)?,
         round::<T>(vector, &by_gamma)?,
     ])
+}
+
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let node = NewNode::new("BatchNormWithGlobalNormalizationGrad");
+    let node = node.input(g.input(0)).input(g.input(1)).input(g.input(2)).input(g.input(4));
+    let gradients: [_; 5] = g.outs(g.with_attrs_of(node.input(g.grad(0)?))?)?;
+    Ok(gradients.map(|gradient| Some(gradient.into())).to_vec())
 }
 
 #[cfg(test)]

@@ -3,7 +3,10 @@
 //! Neighbours that rise are pooled to their mean until none do.
 
 use half::{bf16, f16};
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::gradient::only;
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, cpu,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::parallel::{rows, rows_mut};
 use tensorfleet_tensor::{DType, Element, Result, Tensor, dispatch, invalid_argument};
@@ -25,6 +28,7 @@ pub(super) const OPS: &[Op] = &[Op {
         cpu::<Isotonic>().types("T", &[Half]).types("output_dtype", &[Half]),
         cpu::<Isotonic>().types("T", &[BFloat16]).types("output_dtype", &[BFloat16]),
     ],
+    gradient: Some(gradient),
     ..Op::DEFAULT
 }];
 
@@ -117,4 +121,22 @@ fn regress<T: Element, O: Element>(
         }
     });
     Ok((output, segments))
+}
+
+/// The elements of a segment all move with its mean. Segments are numbered by row, so that those of
+/// all rows are told apart by adding the row's length times its number.
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (grad, segments) = (g.grad(0)?, g.output(1));
+    let shape = g.shape_tensor(grad)?;
+    let (zero, one) = (g.scalar(0i32)?, g.scalar(1i32)?);
+    let rows = g.call("GatherV2", [shape, zero, zero])?;
+    let length = g.call("GatherV2", [shape, one, zero])?;
+    let starts = g.mul(g.call("Range", [zero, rows, one])?, length)?;
+    let ids = g.add2(segments, g.call("ExpandDims", [starts, one])?)?;
+    let count = g.mul(rows, length)?;
+    let sums = g.call("UnsortedSegmentSum", [grad, ids, count])?;
+    let sizes = g.call("UnsortedSegmentSum", [g.ones_like(grad)?, ids, count])?;
+    let means = g.call("DivNoNan", [sums, sizes])?;
+    let spread = g.call("GatherV2", [means, ids, zero])?;
+    only(g.cast(spread, g.dtype(g.input(0)))?)
 }

@@ -1,7 +1,9 @@
 //! `NthElement`: the n-th smallest (or largest) value of each row.
 
 use half::{bf16, f16};
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, cpu,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::parallel::rows;
 use tensorfleet_tensor::{Element, Result, Shape, Tensor, dispatch, invalid_argument};
@@ -18,6 +20,7 @@ pub(super) const OPS: &[Op] = &[Op {
          uint64}",
     ],
     kernels: &[cpu::<NthElement>().types("T", REAL_NUMBERS)],
+    gradient: Some(gradient),
     ..Op::DEFAULT
 }];
 
@@ -82,4 +85,15 @@ fn select<T: Element + PartialOrd>(
             }
         });
     })
+}
+
+/// Elements that equal the result share its gradient.
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (input, last) = (g.input(0), g.scalar(-1i32)?);
+    let value = g.call("ExpandDims", [g.output(0), last])?;
+    let chosen = g.cast(g.call("Equal", [value, input])?, g.dtype(input))?;
+    let count = NewNode::new("Sum").input(chosen).input(g.vector(&[-1i32])?);
+    let count = g.out(count.attr("keep_dims", true))?;
+    let share = g.div(g.call("ExpandDims", [g.grad(0)?, last])?, count)?;
+    Ok(vec![Some(g.mul(chosen, share)?.into()), None])
 }

@@ -1,7 +1,10 @@
 //! Distributions whose parameters are tensors: binomial, gamma, Poisson and truncated normal.
 
 use half::f16;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, cpu,
+};
+use tensorfleet_graph::Output;
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::random::{
     GuardedPhilox, Truncation, TruncationError, gamma, poisson, truncated_normal_between,
@@ -51,6 +54,7 @@ pub(super) const OPS: &[Op] = &[
             "dtype: {half, float, double}",
         ],
         kernels: &[cpu::<StatelessTruncatedBetween>()],
+        gradient: Some(truncated_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -426,4 +430,44 @@ pub(super) fn poisson_values(
         },
         else => Err(unsupported())
     )
+}
+
+/// Sampling maps a uniform number to the bounds' part of a normal distribution; the number stays
+/// where the parameters move.
+fn truncated_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (mean, deviation, sample, grad) = (g.input(2), g.input(3), g.output(0), g.grad(0)?);
+    let dtype = g.dtype(sample);
+    let standard = |x: Output| g.div(g.sub(x, mean)?, deviation);
+    let below = |x: Output| {
+        let root = g.scale(x, -std::f64::consts::FRAC_1_SQRT_2)?;
+        g.scale(g.call("Erfc", [root])?, 0.5)
+    };
+    let (low, high, sample) = (standard(g.input(4))?, standard(g.input(5))?, standard(sample)?);
+    let from_low = g.sub(below(sample)?, below(low)?)?;
+    let part = g.div(from_low, g.sub(below(high)?, below(low)?)?)?;
+    let (tiny, epsilon) = match dtype {
+        DType::Double => (f64::MIN_POSITIVE, f64::EPSILON),
+        DType::Half => (6.104e-5, 9.77e-4),
+        _ => (f64::from(f32::MIN_POSITIVE), f64::from(f32::EPSILON)),
+    };
+    let part = g.call("Maximum", [part, g.number(tiny, dtype)?])?;
+    let part = g.call("Minimum", [part, g.number(1.0 - epsilon, dtype)?])?;
+    // Densities at the bounds over that at the sample, in logarithms.
+    let at = |bound: Output, part: Output| {
+        let squares = g.sub(g.mul(sample, sample)?, g.mul(bound, bound)?)?;
+        g.call("Exp", [g.add2(g.scale(squares, 0.5)?, part)?])
+    };
+    let by_high = at(high, g.call("Log", [part])?)?;
+    let by_low = at(low, g.call("Log1p", [g.neg(part)?])?)?;
+    let of = |input: usize, gradient: Output| -> Result<_> {
+        Ok(Some(g.unbroadcast(gradient, g.input(input), g.output(0))?.into()))
+    };
+    Ok(vec![
+        None,
+        None,
+        of(2, grad)?,
+        of(3, g.mul(grad, sample)?)?,
+        of(4, g.mul(grad, by_low)?)?,
+        of(5, g.mul(grad, by_high)?)?,
+    ])
 }

@@ -62,6 +62,7 @@ pub(super) const OPS: &[Op] = &[
             "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}",
         ],
         kernels: SUM,
+        gradient: Some(sum_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -276,4 +277,21 @@ fn softmax_gradient(g: &GradientContext<'_>) -> InputGradients {
     let common = g.out(node.input(shape).input(g.vector(&[-1i32])?).attr("keep_dims", true))?;
     let rest = g.call("SparseDenseCwiseAdd", [indices, grad, shape, g.neg(common)?])?;
     Ok(vec![None, Some(g.mul(rest, output)?.into()), None])
+}
+
+/// Each value gets what the sum that it is part of got.
+fn sum_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (indices, shape, axes) = (g.input(0), g.input(2), g.input(3));
+    let rank = g.call("Size", [shape])?;
+    // Axes count from the end if they are negative; lengths along them become one.
+    let axes = g.call("FloorMod", [g.reshape(axes, g.vector(&[-1i32])?)?, rank])?;
+    let ones = g.cast(g.ones_like(axes)?, DType::Int64)?;
+    let column = g.call("ExpandDims", [axes, g.scalar(1i32)?])?;
+    let kept = g.call("TensorScatterUpdate", [shape, column, ones])?;
+    let sums = g.reshape(g.grad(0)?, kept)?;
+    let ones = g.call("Fill", [g.reshape(rank, g.vector(&[1i32])?)?, g.scalar(1i64)?])?;
+    let zeros = g.cast(g.zeros_like(axes)?, DType::Int64)?;
+    let is_kept = g.call("TensorScatterUpdate", [ones, column, zeros])?;
+    let places = g.mul(indices, is_kept)?;
+    Ok(vec![None, Some(g.call("GatherNd", [sums, places])?.into()), None, None])
 }

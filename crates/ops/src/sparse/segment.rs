@@ -52,6 +52,7 @@ pub(super) const OPS: &[Op] = &[
             "Tindices: {int32, int64}",
         ],
         kernels: &[cpu::<Sorted>().types("T", NUMBERS)],
+        gradient: Some(gradient::product),
         ..Op::DEFAULT
     },
     Op {
@@ -105,6 +106,7 @@ pub(super) const OPS: &[Op] = &[
         ],
         kernels: &[cpu::<Unsorted>().types("T", NUMBERS)],
         shape: Some(unsorted_shape),
+        gradient: Some(gradient::unsorted_product),
         ..Op::DEFAULT
     },
     Op {

@@ -45,6 +45,55 @@ pub(super) fn extreme(g: &Context<'_>) -> InputGradients {
     of_rows(g, g.mul(gather(g, g.div(grad, number)?)?, chosen)?)
 }
 
+/// The product of the others, for each element, without dividing by zero: the elements that are not
+/// zero, and what their products are together.
+struct Others {
+    is_zero: Output,
+    others: Output,
+    /// The product of what is not zero, by segment.
+    product: Output,
+    /// The gradients of segments; zero where two elements are.
+    grad: Output,
+}
+
+impl Others {
+    /// `reduce` adds up or multiplies by segment.
+    fn new(g: &Context<'_>, reduce: impl Fn(&str, Output) -> Result<Output>) -> Result<Others> {
+        let (data, grad) = (g.input(0), g.grad(0)?);
+        let is_zero = g.call("Equal", [data, g.number_like(0.0, data)?])?;
+        let zeros = reduce("Sum", g.cast(is_zero, DType::Int32)?)?;
+        let is_lost = g.call("Greater", [zeros, g.scalar(1i32)?])?;
+        let others = g.call("SelectV2", [is_zero, g.number_like(1.0, data)?, data])?;
+        Ok(Others {
+            is_zero,
+            others,
+            product: reduce("Prod", others)?,
+            grad: g.call("SelectV2", [is_lost, g.number_like(0.0, grad)?, grad])?,
+        })
+    }
+
+    fn gradient(
+        self,
+        g: &Context<'_>,
+        gather: impl Fn(Output) -> Result<Output>,
+    ) -> InputGradients {
+        let rest = g.div(gather(g.output(0))?, self.others)?;
+        let partial = g.call("SelectV2", [self.is_zero, gather(self.product)?, rest])?;
+        of_rows(g, g.mul(gather(self.grad)?, partial)?)
+    }
+}
+
+pub(super) fn product(g: &Context<'_>) -> InputGradients {
+    let reduce = |op: &str, data| g.call(&format!("Segment{op}"), [data, g.input(1)]);
+    Others::new(g, reduce)?.gradient(g, |segments| gather(g, segments))
+}
+
+pub(super) fn unsorted_product(g: &Context<'_>) -> InputGradients {
+    let reduce =
+        |op: &str, data| g.call(&format!("UnsortedSegment{op}"), [data, g.input(1), g.input(2)]);
+    Others::new(g, reduce)?.gradient(g, |segments| Ok(gather_valid(g, segments)?.0))
+}
+
 /// For each row what its segment has; zero for rows with a negative id, which belong to none.
 fn gather_valid(g: &Context<'_>, segments: Output) -> Result<(Output, Output)> {
     let ids = g.input(1);

@@ -1,7 +1,11 @@
 //! `RFFT`, `IRFFT` and those of more axes: transforms of real numbers, of which half tells all.
 
 use num_complex::Complex;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, Op, Value, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, KernelDef, NewNode, Op, Value,
+    cpu,
+};
+use tensorfleet_graph::Output;
 use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{DType, Element, Result, Shape, Tensor, invalid_argument};
 
@@ -37,12 +41,12 @@ const fn inverse(name: &'static str) -> Op {
 }
 
 pub(super) const OPS: &[Op] = &[
-    inverse("IRFFT"),
-    inverse("IRFFT2D"),
-    inverse("IRFFT3D"),
-    forward("RFFT"),
-    forward("RFFT2D"),
-    forward("RFFT3D"),
+    inverse("IRFFT").with_gradient(inverse_gradient),
+    inverse("IRFFT2D").with_gradient(inverse_gradient),
+    inverse("IRFFT3D").with_gradient(inverse_gradient),
+    forward("RFFT").with_gradient(forward_gradient),
+    forward("RFFT2D").with_gradient(forward_gradient),
+    forward("RFFT3D").with_gradient(forward_gradient),
 ];
 
 /// The lengths of the transform along the last axes, of which the input must have enough.
@@ -229,4 +233,64 @@ where
             out.iter_mut().zip(&row).for_each(|(out, value)| *out = value.re);
         }
     })
+}
+
+/// The real part of the transform back of the half spectrum, which is real by itself only for a
+/// spectrum of real numbers.
+fn forward_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (input, lengths, grad) = (g.input(0), g.input(1), g.grad(0)?);
+    let rank = rank_of(&g.node().op);
+    let whole = pad_to(g, grad, rank, lengths)?;
+    let op = if rank == 1 { "IFFT".to_owned() } else { format!("IFFT{rank}D") };
+    let real = NewNode::new("Real").input(g.call(&op, [whole])?);
+    let real = g.out(real.attr("Tout", g.dtype(input)))?;
+    let count = g.cast(count_of(g, lengths)?, g.dtype(input))?;
+    let gradient = pad_to(g, g.mul(real, count)?, rank, last_dims(g, input, rank)?)?;
+    Ok(vec![Some(gradient.into()), None])
+}
+
+/// The transform forward. All but the first number of a row, and the last of an even one, stand for
+/// two of the whole spectrum.
+fn inverse_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (input, lengths, grad) = (g.input(0), g.input(1), g.grad(0)?);
+    let (rank, complex) = (rank_of(&g.node().op), g.dtype(input));
+    let op = g.node().op.trim_start_matches('I').to_owned();
+    let node = NewNode::new(&op).input(grad).input(lengths);
+    let spectrum = g.out(node.attr("Treal", g.dtype(grad)).attr("Tcomplex", complex))?;
+    let (zero, one, two) = (g.scalar(0i32)?, g.scalar(1i32)?, g.scalar(2i32)?);
+    let length = g.call("GatherV2", [lengths, g.scalar(rank as i32 - 1)?, zero])?;
+    let end = g.add2(g.call("FloorDiv", [length, two])?, one)?;
+    let place = g.call("Range", [zero, end, one])?;
+    let is_first = g.call("Equal", [place, zero])?;
+    let is_middle = g.call("Equal", [g.mul(place, two)?, length])?;
+    let is_alone = g.cast(g.call("LogicalOr", [is_first, is_middle])?, DType::Int32)?;
+    let weights = g.cast(g.sub(two, is_alone)?, complex)?;
+    let count = g.cast(count_of(g, lengths)?, complex)?;
+    let gradient = g.div(g.mul(spectrum, weights)?, count)?;
+    Ok(vec![Some(pad_to(g, gradient, rank, last_dims(g, input, rank)?)?.into()), None])
+}
+
+/// The number of elements of a whole transform.
+fn count_of(g: &GradientContext<'_>, lengths: Output) -> Result<Output> {
+    g.call("Prod", [lengths, g.vector(&[0i32])?])
+}
+
+/// The lengths of the last axes.
+fn last_dims(g: &GradientContext<'_>, of: Output, rank: usize) -> Result<Output> {
+    let shape = g.shape_tensor(of)?;
+    let begin = g.sub(g.rank_tensor(of)?, g.scalar(rank as i32)?)?;
+    let begin = g.reshape(begin, g.vector(&[1i32])?)?;
+    g.call("Slice", [shape, begin, g.vector(&[-1i32])?])
+}
+
+/// Zeros added at the ends of the last axes, up to the given lengths.
+fn pad_to(g: &GradientContext<'_>, x: Output, rank: usize, lengths: Output) -> Result<Output> {
+    let missing = g.sub(lengths, last_dims(g, x, rank)?)?;
+    let ends = NewNode::new("Pack").list(&[g.zeros_like(missing)?, missing]);
+    let ends = g.out(ends.attr("axis", 1i64))?;
+    let outer = g.sub(g.rank_tensor(x)?, g.scalar(rank as i32)?)?;
+    let outer = g.out(NewNode::new("Pack").list(&[outer, g.scalar(2i32)?]))?;
+    let none = g.call("Fill", [outer, g.scalar(0i32)?])?;
+    let paddings = NewNode::new("ConcatV2").list(&[none, ends]).input(g.scalar(0i32)?);
+    g.call("Pad", [x, g.out(paddings)?])
 }

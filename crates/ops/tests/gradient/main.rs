@@ -485,3 +485,24 @@ fn segments() {
     }
     check(cases);
 }
+
+/// TensorFlow's client has not made this op for long, but its servers know it.
+#[test]
+fn normalisation_by_given_statistics() {
+    let vector = |low, high| varied([3], low, high);
+    let inputs = vec![
+        varied([2, 2, 2, 3], -1.0, 1.2),
+        vector(-0.2, 0.3),
+        vector(0.5, 1.5),
+        vector(-1.0, 1.0),
+        vector(0.7, 1.3),
+    ];
+    let attrs = |scales: bool| {
+        vec![
+            ("variance_epsilon", AttrValue::from(0.01f32)),
+            ("scale_after_normalization", scales.into()),
+        ]
+    };
+    let op = "BatchNormWithGlobalNormalization";
+    check(vec![with_attrs(op, inputs.clone(), attrs(true)), with_attrs(op, inputs, attrs(false))]);
+}

@@ -1,7 +1,11 @@
 //! Sparse matrices from tensors, and tensors from them.
 
 use num_complex::Complex;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::gradient::only;
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, cpu,
+};
+use tensorfleet_graph::Output;
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, dispatch, invalid_argument};
 
 use super::super::scalar::Scalar;
@@ -22,6 +26,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["dense_output: type"],
         attrs: &["type: {float, double, complex64, complex128}"],
         kernels: &[cpu::<ToDense>()],
+        gradient: Some(dense_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -30,6 +35,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["indices: int64", "values: type", "dense_shape: int64"],
         attrs: &["type: {float, double, complex64, complex128}"],
         kernels: &[cpu::<ToSparseTensor>()],
+        gradient: Some(tensor_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -38,6 +44,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["sparse_output: variant"],
         attrs: &["T: {float, double, complex64, complex128}"],
         kernels: &[cpu::<FromDense>()],
+        gradient: Some(from_dense_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -53,6 +60,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["sparse_matrix: variant"],
         attrs: &["T: {float, double, complex64, complex128}"],
         kernels: &[cpu::<FromSparseTensor>()],
+        gradient: Some(from_tensor_gradient),
         ..Op::DEFAULT
     },
 ];
@@ -258,4 +266,36 @@ impl Kernel for EntryCounts {
         ctx.set_output(0, Tensor::from_slice(shape, &counts)?);
         Ok(())
     }
+}
+
+/// The elements of a matrix as a sparse tensor: indices, values and shape.
+pub(super) fn elements(
+    g: &GradientContext<'_>,
+    matrix: Output,
+    dtype: DType,
+) -> Result<[Output; 3]> {
+    g.outs(NewNode::new("CSRSparseMatrixToSparseTensor").input(matrix).attr("type", dtype))
+}
+
+fn dense_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let grad = g.grad(0)?;
+    let [indices, _, shape] = elements(g, g.input(0), g.dtype(grad))?;
+    let values = g.call("GatherNd", [grad, indices])?;
+    only(g.call("SparseTensorToCSRSparseMatrix", [indices, values, shape])?)
+}
+
+fn tensor_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let parts = [g.output(0), g.grad(1)?, g.output(2)];
+    only(g.call("SparseTensorToCSRSparseMatrix", parts)?)
+}
+
+fn from_dense_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let node = NewNode::new("CSRSparseMatrixToDense").input(g.grad(0)?);
+    let dense = g.out(node.attr("type", g.dtype(g.input(0))))?;
+    Ok(vec![Some(dense.into()), None])
+}
+
+fn from_tensor_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let [_, values, _] = elements(g, g.grad(0)?, g.dtype(g.input(1)))?;
+    Ok(vec![None, Some(values.into()), None])
 }

@@ -8,6 +8,7 @@ use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, dispatch, invalid_argument};
 
 use super::super::scalar::Scalar;
+use super::gradient;
 use super::{SparseMatrix, check_type, matrix_input, set_matrix, sizes, unsupported};
 
 const TYPES: &[DType] = &[DType::Float, DType::Double, DType::Complex64, DType::Complex128];
@@ -27,6 +28,7 @@ pub(super) const OPS: &[Op] = &[
             "conjugate_output: bool = false",
         ],
         kernels: &[cpu::<DenseProduct>().types("T", TYPES)],
+        gradient: Some(gradient::dense_product),
         ..Op::DEFAULT
     },
     Op {
@@ -41,6 +43,7 @@ pub(super) const OPS: &[Op] = &[
             "adjoint_b: bool = false",
         ],
         kernels: &[cpu::<SparseProduct>()],
+        gradient: Some(gradient::sparse_product),
         ..Op::DEFAULT
     },
     Op {
@@ -49,6 +52,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: variant"],
         attrs: &["conjugate: bool = false", "type: {float, double, complex64, complex128}"],
         kernels: &[cpu::<Transpose>()],
+        gradient: Some(gradient::transpose),
         ..Op::DEFAULT
     },
 ];

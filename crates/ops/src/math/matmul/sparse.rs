@@ -1,6 +1,10 @@
 //! `SparseMatMul`: a product of matrices that may be mostly zeros, stored densely.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_framework::gradient::both;
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, Value, cpu,
+};
+use tensorfleet_graph::Output;
 use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{DType, Result, invalid_argument};
 
@@ -22,6 +26,7 @@ pub(in crate::math) const OPS: &[Op] = &[Op {
         "Tb: {float, bfloat16} = DT_FLOAT",
     ],
     kernels: &[cpu::<SparseMatMul>().types("Ta", TYPES).types("Tb", TYPES)],
+    gradient: Some(gradient),
     ..Op::DEFAULT
 }];
 
@@ -68,4 +73,24 @@ impl Kernel for SparseMatMul {
     fn cost(&self, inputs: &[Value]) -> u64 {
         product_cost(inputs)
     }
+}
+
+/// The products that `MatMul` has as gradients, each in the type of its matrix.
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (ta, tb) = (g.attrs().bool("transpose_a")?, g.attrs().bool("transpose_b")?);
+    let (a, b, grad) = (g.input(0), g.input(1), g.grad(0)?);
+    let (a_float, b_float) = (g.cast(a, DType::Float)?, g.cast(b, DType::Float)?);
+    let product = |left: Output, transpose_a: bool, right: Output, transpose_b: bool| {
+        let node = NewNode::new("MatMul").input(left).input(right);
+        g.out(node.attr("transpose_a", transpose_a).attr("transpose_b", transpose_b))
+    };
+    let of_a = match ta {
+        false => product(grad, false, b_float, !tb)?,
+        true => product(b_float, tb, grad, true)?,
+    };
+    let of_b = match tb {
+        false => product(a_float, !ta, grad, false)?,
+        true => product(grad, true, a_float, ta)?,
+    };
+    both(g.cast(of_a, g.dtype(a))?, g.cast(of_b, g.dtype(b))?)
 }

@@ -2,7 +2,7 @@
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
-use tensorfleet_framework::gradient::only;
+use tensorfleet_framework::gradient::{both, only};
 use tensorfleet_framework::{GradientContext, InputGradients};
 use tensorfleet_graph::Output;
 use tensorfleet_tensor::Result;
@@ -79,6 +79,27 @@ pub(super) fn k0e(g: &Context<'_>) -> InputGradients {
     times(g, g.sub(g.output(0), g.call("BesselK1e", [g.input(0)])?)?)
 }
 
+pub(super) fn j1(g: &Context<'_>) -> InputGradients {
+    let (x, y) = (g.input(0), g.output(0));
+    times(g, over_argument(g, g.sub(g.call("BesselJ0", [x])?, g.div(y, x)?)?)?)
+}
+
+pub(super) fn y1(g: &Context<'_>) -> InputGradients {
+    let (x, y) = (g.input(0), g.output(0));
+    times(g, g.sub(g.call("BesselY0", [x])?, g.div(y, x)?)?)
+}
+
+pub(super) fn k1(g: &Context<'_>) -> InputGradients {
+    let (x, y) = (g.input(0), g.output(0));
+    times(g, g.neg(g.add2(g.call("BesselK0", [x])?, g.div(y, x)?)?)?)
+}
+
+pub(super) fn k1e(g: &Context<'_>) -> InputGradients {
+    let (x, y) = (g.input(0), g.output(0));
+    let same_sign = g.sub(y, g.div(y, x)?)?;
+    times(g, g.sub(same_sign, g.call("BesselK0e", [x])?)?)
+}
+
 pub(super) fn dawsn(g: &Context<'_>) -> InputGradients {
     let product = g.mul(g.scale(g.input(0), -2.0)?, g.output(0))?;
     times(g, g.shift(product, 1.0)?)
@@ -148,4 +169,22 @@ pub(super) fn zeta(g: &Context<'_>) -> InputGradients {
     let (x, q) = (g.input(0), g.input(1));
     let derivative = g.neg(g.mul(x, g.call("Zeta", [g.shift(x, 1.0)?, q])?)?)?;
     by_both(g, None, derivative)
+}
+
+/// `x^(a - 1) (1 - x)^(b - 1)` over the beta function. TensorFlow has none by `a` and `b` either.
+pub(super) fn betainc(g: &Context<'_>) -> InputGradients {
+    let (a, b, x) = (g.input(0), g.input(1), g.input(2));
+    let left = g.call("Xlogy", [g.shift(a, -1.0)?, x])?;
+    let right = g.call("Xlog1py", [g.shift(b, -1.0)?, g.neg(x)?])?;
+    let gammas = g.add2(g.call("Lgamma", [a])?, g.call("Lgamma", [b])?)?;
+    let log_beta = g.sub(gammas, g.call("Lgamma", [g.add2(a, b)?])?)?;
+    let by_x = g.call("Exp", [g.sub(g.add2(left, right)?, log_beta)?])?;
+    let by_x = g.unbroadcast(g.mul(g.grad(0)?, by_x)?, x, g.output(0))?;
+    Ok(vec![None, None, Some(by_x.into())])
+}
+
+/// The neighbour moves with the number, and does not depend on how far its direction lies.
+pub(super) fn next_after(g: &Context<'_>) -> InputGradients {
+    let (from, towards) = (g.input(0), g.input(1));
+    both(g.unbroadcast(g.grad(0)?, from, towards)?, g.zeros_like(towards)?)
 }

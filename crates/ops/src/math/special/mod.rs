@@ -58,13 +58,13 @@ unary! {
     BesselI1: OLD_REALS, bessel::i1, gradient::i1;
     BesselI1e: OLD_REALS, bessel::i1e, gradient::i1e;
     BesselJ0: OLD_REALS, bessel::j0, gradient::j0;
-    BesselJ1: OLD_REALS, bessel::j1;
+    BesselJ1: OLD_REALS, bessel::j1, gradient::j1;
     BesselK0: OLD_REALS, bessel::k0, gradient::k0;
     BesselK0e: OLD_REALS, bessel::k0e, gradient::k0e;
-    BesselK1: OLD_REALS, bessel::k1;
-    BesselK1e: OLD_REALS, bessel::k1e;
+    BesselK1: OLD_REALS, bessel::k1, gradient::k1;
+    BesselK1e: OLD_REALS, bessel::k1e, gradient::k1e;
     BesselY0: OLD_REALS, bessel::y0, gradient::y0;
-    BesselY1: OLD_REALS, bessel::y1;
+    BesselY1: OLD_REALS, bessel::y1, gradient::y1;
     Dawsn: WIDE_REALS, integrals::dawsn, gradient::dawsn;
     Digamma: OLD_REALS, gamma::digamma, gradient::digamma;
     Erfinv: WIDE_REALS, inverse::erfinv, gradient::erfinv;
@@ -117,6 +117,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["z: T"],
         attrs: &[T_WIDE],
         kernels: &[cpu::<Betainc>().types("T", WIDE_REALS)],
+        gradient: Some(gradient::betainc),
         ..Op::DEFAULT
     },
     Op {
@@ -125,6 +126,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: &["T: {double, float} = DT_FLOAT"],
         kernels: &[cpu::<NextAfter>().types("T", WIDE_REALS)],
+        gradient: Some(gradient::next_after),
         ..Op::DEFAULT
     },
     Op {

@@ -9,7 +9,7 @@ use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
 
 use super::super::FLOATS;
 use super::super::window::{Layout, windowed};
-use super::gradient::{BackpropFilter, BackpropInput};
+use super::gradient::{BackpropFilter, BackpropInput, of_filter_gradient, of_input_gradient};
 use super::{Spec, cost};
 use crate::shapes;
 use tensorfleet_framework::gradient::both;
@@ -175,17 +175,9 @@ fn gradient(g: &GradientContext<'_>) -> InputGradients {
 }
 
 fn filter_gradient(g: &GradientContext<'_>) -> InputGradients {
-    let (input, out_backprop, grad) = (g.input(0), g.input(2), g.grad(0)?);
-    let shape = g.shape_tensor(input)?;
-    let of_input = g.call_with_attrs("Conv2DBackpropInput", [shape, grad, out_backprop])?;
-    let of_output = g.call_with_attrs("Conv2D", [input, grad])?;
-    Ok(vec![Some(of_input.into()), None, Some(of_output.into())])
+    of_filter_gradient(g, "Conv2DBackpropInput", "Conv2D")
 }
 
 fn input_gradient(g: &GradientContext<'_>) -> InputGradients {
-    let (filter, out_backprop, grad) = (g.input(1), g.input(2), g.grad(0)?);
-    let shape = g.shape_tensor(filter)?;
-    let of_filter = g.call_with_attrs("Conv2DBackpropFilter", [grad, shape, out_backprop])?;
-    let of_output = g.call_with_attrs("Conv2D", [grad, filter])?;
-    Ok(vec![None, Some(of_filter.into()), Some(of_output.into())])
+    of_input_gradient(g, "Conv2DBackpropFilter", "Conv2D")
 }

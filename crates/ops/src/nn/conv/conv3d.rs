@@ -8,7 +8,7 @@ use tensorfleet_kernels::conv::Conv;
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
 
 use super::super::FLOATS;
-use super::gradient::{BackpropFilter, BackpropInput};
+use super::gradient::{BackpropFilter, BackpropInput, of_filter_gradient, of_input_gradient};
 use super::{Spec, cost};
 use tensorfleet_framework::gradient::both;
 
@@ -56,6 +56,7 @@ pub(super) const OPS: &[Op] = &[
             "dilations: list(int) = [1, 1, 1, 1, 1]",
         ],
         kernels: &[cpu::<BackpropFilter>().types("T", FLOATS)],
+        gradient: Some(filter_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -84,6 +85,7 @@ pub(super) const OPS: &[Op] = &[
             "Tshape: {int32, int64} = DT_INT32",
         ],
         kernels: &[cpu::<BackpropInput>().types("T", FLOATS)],
+        gradient: Some(input_gradient),
         ..Op::DEFAULT
     },
 ];
@@ -154,4 +156,12 @@ fn gradient(g: &GradientContext<'_>) -> InputGradients {
         g.call_with_attrs("Conv3DBackpropInputV2", [input_shape, filter, grad])?,
         g.call_with_attrs("Conv3DBackpropFilterV2", [input, filter_shape, grad])?,
     )
+}
+
+fn filter_gradient(g: &GradientContext<'_>) -> InputGradients {
+    of_filter_gradient(g, "Conv3DBackpropInputV2", "Conv3D")
+}
+
+fn input_gradient(g: &GradientContext<'_>) -> InputGradients {
+    of_input_gradient(g, "Conv3DBackpropFilterV2", "Conv3D")
 }

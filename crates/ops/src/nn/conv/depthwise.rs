@@ -12,6 +12,7 @@ use super::super::layout::{channels_last, from_channels_last};
 use super::super::window::windowed;
 use super::super::window::{Layout, Padding, Window};
 use super::super::{FLOATS, unsupported};
+use super::gradient::{of_filter_gradient, of_input_gradient};
 use crate::shapes;
 use tensorfleet_framework::gradient::both;
 use tensorfleet_tensor::PartialShape;
@@ -33,6 +34,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: ATTRS,
         kernels: &[cpu::<BackpropFilter>().types("T", FLOATS)],
+        gradient: Some(filter_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -42,6 +44,7 @@ pub(super) const OPS: &[Op] = &[
         attrs: ATTRS,
         kernels: &[cpu::<BackpropInput>().types("T", FLOATS)],
         shape: Some(shapes::from_first),
+        gradient: Some(input_gradient),
         ..Op::DEFAULT
     },
 ];
@@ -335,4 +338,12 @@ fn gradient(g: &GradientContext<'_>) -> InputGradients {
         g.call_with_attrs(&op("Input"), [input_shape, filter, grad])?,
         g.call_with_attrs(&op("Filter"), [input, filter_shape, grad])?,
     )
+}
+
+fn filter_gradient(g: &GradientContext<'_>) -> InputGradients {
+    of_filter_gradient(g, "DepthwiseConv2dNativeBackpropInput", "DepthwiseConv2dNative")
+}
+
+fn input_gradient(g: &GradientContext<'_>) -> InputGradients {
+    of_input_gradient(g, "DepthwiseConv2dNativeBackpropFilter", "DepthwiseConv2dNative")
 }

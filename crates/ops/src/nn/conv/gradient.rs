@@ -1,7 +1,7 @@
 //! Gradients of convolutions by their input and by their filter, of any number of dimensions.
 
 use half::{bf16, f16};
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Value};
+use tensorfleet_framework::{Attrs, GradientContext, InputGradients, Kernel, KernelContext, Value};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::conv::{self, Conv};
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, dispatch, invalid_argument};
@@ -253,4 +253,32 @@ fn backprop_filter(
         },
         else => Err(super::super::unsupported(gradient.dtype()))
     )
+}
+
+/// The gradient of a gradient by the filter, by the op that differentiates by the input and the
+/// convolution itself.
+pub(super) fn of_filter_gradient(
+    g: &GradientContext<'_>,
+    by_input: &str,
+    convolution: &str,
+) -> InputGradients {
+    let (input, out_backprop, grad) = (g.input(0), g.input(2), g.grad(0)?);
+    let shape = g.shape_tensor(input)?;
+    let of_input = g.call_with_attrs(by_input, [shape, grad, out_backprop])?;
+    let of_output = g.call_with_attrs(convolution, [input, grad])?;
+    Ok(vec![Some(of_input.into()), None, Some(of_output.into())])
+}
+
+/// The gradient of a gradient by the input, by the op that differentiates by the filter and the
+/// convolution itself.
+pub(super) fn of_input_gradient(
+    g: &GradientContext<'_>,
+    by_filter: &str,
+    convolution: &str,
+) -> InputGradients {
+    let (filter, out_backprop, grad) = (g.input(1), g.input(2), g.grad(0)?);
+    let shape = g.shape_tensor(filter)?;
+    let of_filter = g.call_with_attrs(by_filter, [grad, shape, out_backprop])?;
+    let of_output = g.call_with_attrs(convolution, [grad, filter])?;
+    Ok(vec![None, Some(of_filter.into()), Some(of_output.into())])
 }

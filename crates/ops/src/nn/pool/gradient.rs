@@ -1,7 +1,9 @@
 //! The gradients of maxima, and the gradients of those.
 
 use half::{bf16, f16};
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, KernelDef, NewNode, Op, cpu,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::pool::{self, Pool, Ties};
 use tensorfleet_tensor::{Result, Tensor, dispatch, invalid_argument};
@@ -30,6 +32,7 @@ pub(super) const OPS: &[Op] = &[
             "TInput: {half, bfloat16, float} = DT_FLOAT",
         ],
         kernels: &[cpu::<MaxPoolGrad>().types("T", VOLUME_TYPES).types("TInput", VOLUME_TYPES)],
+        gradient: Some(next_order),
         ..Op::DEFAULT
     },
     Op {
@@ -44,6 +47,7 @@ pub(super) const OPS: &[Op] = &[
             "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}",
         ],
         kernels: &[cpu::<MaxPoolGradGrad>().types("T", VOLUME_TYPES)],
+        gradient: Some(next_order),
         ..Op::DEFAULT
     },
     Op {
@@ -59,6 +63,7 @@ pub(super) const OPS: &[Op] = &[
             "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64} = DT_FLOAT",
         ],
         kernels: GRAD,
+        gradient: Some(next_order),
         ..Op::DEFAULT
     },
     Op {
@@ -73,6 +78,7 @@ pub(super) const OPS: &[Op] = &[
             "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}",
         ],
         kernels: GRAD_GRAD,
+        gradient: Some(next_order),
         ..Op::DEFAULT
     },
     Op {
@@ -97,6 +103,7 @@ pub(super) const OPS: &[Op] = &[
             "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64} = DT_FLOAT",
         ],
         kernels: GRAD,
+        gradient: Some(next_order),
         ..Op::DEFAULT
     },
 ];
@@ -259,4 +266,23 @@ fn from_first_maxima<T: Real>(
             out[at] = found.map_or(T::default(), |pixel| gradient[pixel * channels + channel]);
         }
     });
+}
+
+/// Where the maxima are does not change, so each order is the other of the two ops on the gradient.
+fn next_order(g: &GradientContext<'_>) -> InputGradients {
+    let op = match &*g.node().op {
+        "MaxPool3DGrad" => "MaxPool3DGradGrad",
+        "MaxPool3DGradGrad" => "MaxPool3DGrad",
+        "MaxPoolGrad" => "MaxPoolGradGrad",
+        "MaxPoolGradV2" => "MaxPoolGradGradV2",
+        _ => "MaxPoolGrad",
+    };
+    let mut node = NewNode::new(op).input(g.input(0)).input(g.input(1)).input(g.grad(0)?);
+    for &size in g.inputs(3..g.num_inputs()) {
+        node = node.input(size);
+    }
+    let gradient = g.out(g.with_attrs_of(node)?)?;
+    let mut gradients = vec![None; g.num_inputs()];
+    gradients[2] = Some(gradient.into());
+    Ok(gradients)
 }

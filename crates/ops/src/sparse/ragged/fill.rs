@@ -1,6 +1,8 @@
 //! `RaggedFillEmptyRows` and its gradient: a default value in each row that has none.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, cpu,
+};
 use tensorfleet_tensor::{Result, Shape, Tensor, invalid_argument};
 
 use super::super::number::NUMBERS;
@@ -18,6 +20,7 @@ pub(super) const OPS: &[Op] = &[
         ],
         attrs: &["T: type"],
         kernels: &[cpu::<FillEmptyRows>()],
+        gradient: Some(gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -83,4 +86,10 @@ impl Kernel for FillEmptyRows {
         ctx.set_output(3, Tensor::vector(&reverse)?);
         Ok(())
     }
+}
+
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let node = NewNode::new("RaggedFillEmptyRowsGrad").input(g.output(3)).input(g.grad(1)?);
+    let [values, default] = g.outs(node)?;
+    Ok(vec![None, Some(values.into()), None, Some(default.into())])
 }

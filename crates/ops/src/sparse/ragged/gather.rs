@@ -1,6 +1,9 @@
 //! `RaggedGather`: rows of a ragged tensor picked by number.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, IndexedSlices, InputGradients, Kernel, KernelContext, NewNode, Op, cpu,
+};
+use tensorfleet_graph::Output;
 use tensorfleet_tensor::{DType, Result, Shape, invalid_argument};
 
 use super::super::rearrange::pick_rows;
@@ -25,6 +28,7 @@ pub(super) const OPS: &[Op] = &[Op {
         "OUTPUT_RAGGED_RANK: int >= 0",
     ],
     kernels: &[cpu::<RaggedGather>()],
+    gradient: Some(gradient),
     ..Op::DEFAULT
 }];
 
@@ -89,4 +93,22 @@ impl Kernel for RaggedGather {
         ctx.set_output(output.len(), picked);
         Ok(())
     }
+}
+
+/// The same rows of the values' numbers say where each came from.
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let splits = g.num_inputs() - 2;
+    let (values, indices) = (g.input(splits), g.input(splits + 1));
+    let dense_shape = g.shape_tensor(values)?;
+    let (zero, one) = (g.scalar(0i32)?, g.scalar(1i32)?);
+    let rows = g.call("GatherV2", [dense_shape, zero, zero])?;
+    let numbers = g.call("Range", [zero, rows, one])?;
+    let node = NewNode::new("RaggedGather").list(g.inputs(0..splits)).input(numbers);
+    let node = node.input(indices).attr("Tvalues", g.dtype(numbers));
+    let outputs = g.num_outputs() - 1;
+    let picked = Output { node: g.add(g.with_attrs_of(node)?)?, index: outputs as u32 };
+    let slices = IndexedSlices { values: g.grad(outputs)?, indices: picked, dense_shape };
+    let mut gradients = vec![None; g.num_inputs()];
+    gradients[splits] = Some(slices.into());
+    Ok(gradients)
 }

@@ -1,6 +1,8 @@
 //! `RaggedTensorToSparse`.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, cpu,
+};
 use tensorfleet_tensor::{Result, Shape, Tensor, invalid_argument};
 
 use super::super::rearrange::index_matrix;
@@ -12,6 +14,7 @@ pub(super) const OPS: &[Op] = &[Op {
     outputs: &["sparse_indices: int64", "sparse_values: T", "sparse_dense_shape: int64"],
     attrs: &["RAGGED_RANK: int >= 1", "T: type", "Tsplits: {int32, int64} = DT_INT64"],
     kernels: &[cpu::<ToSparse>()],
+    gradient: Some(gradient),
     ..Op::DEFAULT
 }];
 
@@ -68,4 +71,11 @@ impl Kernel for ToSparse {
         ctx.set_output(2, Tensor::vector(&dims)?);
         Ok(())
     }
+}
+
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let last = g.num_inputs() - 1;
+    let mut gradients = vec![None; last];
+    gradients.push(Some(g.reshape_like(g.grad(1)?, g.input(last))?.into()));
+    Ok(gradients)
 }

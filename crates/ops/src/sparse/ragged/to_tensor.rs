@@ -1,6 +1,8 @@
 //! `RaggedTensorToTensor`: a dense tensor with a default value behind the end of each row.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{
+    Attrs, GradientContext, IndexedSlices, InputGradients, Kernel, KernelContext, NewNode, Op, cpu,
+};
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
 
 use super::super::rearrange::pick_rows;
@@ -24,6 +26,7 @@ pub(super) const OPS: &[Op] = &[Op {
         "row_partition_types: list(string)",
     ],
     kernels: &[cpu::<ToTensor>()],
+    gradient: Some(gradient),
     ..Op::DEFAULT
 }];
 
@@ -247,4 +250,34 @@ fn broadcast_default(default: &Tensor, inner: &[usize]) -> Result<Tensor> {
         .collect();
     let flat = default.reshape(Shape::vector(default.num_elements()))?;
     pick_rows(&flat, &places, 1, shape)
+}
+
+/// The dense tensor of the values' numbers says which element came from which value, and which are
+/// the default.
+fn gradient(g: &GradientContext<'_>) -> InputGradients {
+    let (values, default, grad) = (g.input(1), g.input(2), g.grad(0)?);
+    let types = g.attrs().strings("row_partition_types")?;
+    let ragged = types.iter().filter(|kind| &***kind != b"FIRST_DIM_SIZE").count() as i32;
+    let dense_shape = g.shape_tensor(values)?;
+    let (zero, one) = (g.scalar(0i32)?, g.scalar(1i32)?);
+    let rows = g.call("GatherV2", [dense_shape, zero, zero])?;
+    let numbers = g.call("Range", [zero, rows, one])?;
+    let outer =
+        g.call("Slice", [g.shape_tensor(grad)?, g.vector(&[0i32])?, g.vector(&[1 + ragged])?])?;
+    let node = NewNode::new("RaggedTensorToTensor").input(outer).input(numbers);
+    let node = node.input(g.scalar(-1i32)?).list(g.inputs(3..g.num_inputs()));
+    let node = node.attr("T", DType::Int32).attr("Tshape", DType::Int32);
+    let numbers = g.out(g.with_attrs_of(node)?)?;
+    let is_default = g.call("Less", [numbers, zero])?;
+    let taken = g.call("Where", [g.call("LogicalNot", [is_default])?])?;
+    let slices = IndexedSlices {
+        values: g.call("GatherNd", [grad, taken])?,
+        indices: g.call("GatherNd", [numbers, taken])?,
+        dense_shape,
+    };
+    let defaults = g.call("GatherNd", [grad, g.call("Where", [is_default])?])?;
+    let of_default = g.unbroadcast(defaults, default, defaults)?;
+    let mut gradients = vec![None, Some(slices.into()), Some(of_default.into())];
+    gradients.resize(g.num_inputs(), None);
+    Ok(gradients)
 }

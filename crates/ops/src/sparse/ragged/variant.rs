@@ -3,7 +3,11 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::gradient::only;
+use tensorfleet_framework::{
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, cpu,
+};
+use tensorfleet_graph::Output;
 use tensorfleet_tensor::{
     DType, EncodedVariant, Result, Shape, Tensor, Variant, VariantValue, invalid_argument,
 };
@@ -26,6 +30,7 @@ pub(super) const OPS: &[Op] = &[
             "Tsplits: {int32, int64} = DT_INT64",
         ],
         kernels: &[cpu::<FromVariant>()],
+        gradient: Some(from_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -39,6 +44,7 @@ pub(super) const OPS: &[Op] = &[
             "batched_input: bool",
         ],
         kernels: &[cpu::<ToVariant>()],
+        gradient: Some(to_gradient),
         ..Op::DEFAULT
     },
     Op {
@@ -330,4 +336,26 @@ impl Kernel for ToVariantGradient {
         ctx.set_output(0, output);
         Ok(())
     }
+}
+
+fn from_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let splits = g.num_outputs() - 1;
+    let is_batch = match g.rank(g.input(0)) {
+        Some(rank) => rank == 1,
+        None => splits > 0,
+    };
+    let outputs: Vec<Output> = (0..splits).map(|index| g.output(index)).collect();
+    let node = NewNode::new("RaggedTensorToVariant").list(&outputs).input(g.grad(splits)?);
+    only(g.out(g.with_attrs_of(node.attr("batched_input", is_batch))?)?)
+}
+
+fn to_gradient(g: &GradientContext<'_>) -> InputGradients {
+    let splits = g.num_inputs() - 1;
+    let values = g.input(splits);
+    let rows = if splits == 0 { g.scalar(0i64)? } else { g.input(0) };
+    let node = NewNode::new("RaggedTensorToVariantGradient").input(g.grad(0)?).input(rows);
+    let node = node.input(g.shape_tensor(values)?).attr("Tvalues", g.dtype(values));
+    let mut gradients = vec![None; splits];
+    gradients.push(Some(g.out(node)?.into()));
+    Ok(gradients)
 }
