@@ -4,6 +4,7 @@ use std::any::type_name;
 use std::collections::VecDeque;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, mpsc};
 use std::thread::{self, JoinHandle};
 
@@ -33,11 +34,15 @@ pub struct Loss {
 /// Has workers do tasks. A worker is whatever tasks need, such as a session on its server.
 ///
 /// A task that returns `UNAVAILABLE` or `ABORTED` has lost its worker; any other error is the
-/// task's own, and then the tasks that still wait are given up. Dropping the coordinator gives up
-/// waiting tasks too, and waits for those under way.
+/// task's own, and then the tasks that still wait are given up. A worker that has come back takes
+/// part again after [`Coordinator::revive`]. Dropping the coordinator gives up waiting tasks too, and
+/// waits for those under way.
 pub struct Coordinator<W> {
     shared: Arc<Shared<W>>,
-    threads: Vec<JoinHandle<()>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    /// The number of the next synchronous step. Numbers are never used again: what comes under an old
+    /// one is dropped.
+    pub(crate) next_round: AtomicU64,
 }
 
 /// A task may have to be done again by another worker.
@@ -87,18 +92,38 @@ impl<W: Send + 'static> Coordinator<W> {
         let shared =
             Arc::new(Shared { on_loss, state: Mutex::new(state), changed: Condvar::new() });
         // Threads that have been started stop with the coordinator if a later one cannot be.
-        let mut coordinator = Coordinator { shared, threads: Vec::new() };
+        let coordinator =
+            Coordinator { shared, threads: Mutex::default(), next_round: AtomicU64::new(0) };
         for (index, worker) in workers.into_iter().enumerate() {
-            let shared = Arc::clone(&coordinator.shared);
-            let thread = thread::Builder::new()
-                .name(format!("worker-{index}"))
-                .spawn(move || shared.work(index, worker))
-                .map_err(|error| {
-                    Error::new(Code::Unavailable, format!("threads cannot be started: {error}"))
-                })?;
-            coordinator.threads.push(thread);
+            coordinator.start(index, worker)?;
         }
         Ok(coordinator)
+    }
+
+    fn start(&self, index: usize, worker: W) -> Result<()> {
+        let shared = Arc::clone(&self.shared);
+        let thread = thread::Builder::new()
+            .name(format!("worker-{index}"))
+            .spawn(move || shared.work(index, worker))
+            .map_err(|error| {
+                Error::new(Code::Unavailable, format!("threads cannot be started: {error}"))
+            })?;
+        self.threads.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(thread);
+        Ok(())
+    }
+
+    /// Has a worker that was lost take part again, with what its tasks need now: a session on its
+    /// restarted server, as a rule. It begins beside the slowest of the others.
+    pub fn revive(&self, index: usize, worker: W) -> Result<()> {
+        if !self.shared.lock().pace.revive(index) {
+            return Err(invalid_argument!("worker {index} is not one of the lost"));
+        }
+        self.start(index, worker).inspect_err(|_| self.shared.lock().pace.lose(index))
+    }
+
+    /// The numbers of the workers that are lost now.
+    pub fn lost(&self) -> Vec<usize> {
+        self.shared.lock().pace.lost()
     }
 
     /// Has a task done by whichever worker is free first, and again by another if that one is lost.
@@ -143,7 +168,7 @@ impl<W: Send + 'static> Coordinator<W> {
         self.shared.lock().pace.alive()
     }
 
-    /// The workers that were lost, in that order.
+    /// The workers that were ever lost, in that order.
     pub fn losses(&self) -> Vec<Loss> {
         self.shared.lock().losses.clone()
     }
@@ -157,7 +182,8 @@ impl<W> Drop for Coordinator<W> {
             state.waiting.clear();
         }
         self.shared.changed.notify_all();
-        for thread in self.threads.drain(..) {
+        let threads = self.threads.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
+        for thread in threads.drain(..) {
             // Tasks' panics have been caught; that of a worker's destructor has been printed.
             drop(thread.join());
         }
@@ -189,7 +215,9 @@ impl<W> Shared<W> {
         while let Some(mut task) = self.next(index) {
             let outcome = catch_unwind(AssertUnwindSafe(|| task(&mut worker)))
                 .unwrap_or_else(|_| Err(Error::new(Code::Internal, "a task panicked".to_owned())));
-            self.finish(index, task, outcome);
+            if !self.finish(index, task, outcome) {
+                break;
+            }
         }
     }
 
@@ -197,7 +225,7 @@ impl<W> Shared<W> {
     fn next(&self, index: usize) -> Option<Task<W>> {
         let mut state = self.lock();
         loop {
-            if state.is_stopping || state.losses.iter().any(|loss| loss.worker == index) {
+            if state.is_stopping || !state.pace.is_alive(index) {
                 return None;
             }
             if state.pace.may_start(index)
@@ -210,9 +238,11 @@ impl<W> Shared<W> {
         }
     }
 
-    fn finish(&self, index: usize, task: Task<W>, outcome: Result<()>) {
+    /// Notes how a task has ended, and says whether the worker may go on.
+    fn finish(&self, index: usize, task: Task<W>, outcome: Result<()>) -> bool {
         let mut state = self.lock();
         state.under_way -= 1;
+        let is_lost = outcome.as_ref().is_err_and(is_loss);
         match outcome {
             Ok(()) => state.pace.finish(index),
             Err(error) if is_loss(&error) => {
@@ -228,6 +258,7 @@ impl<W> Shared<W> {
         }
         drop(state);
         self.changed.notify_all();
+        !is_lost
     }
 }
 

@@ -1,5 +1,7 @@
 //! Parameter-server training: several workers train the variables that parameter servers hold.
 //!
+//! [`ParameterServerStrategy`] places a model on a cluster and gives each worker a session.
+//!
 //! A [`Coordinator`] has one thread for each worker. Tasks wait in one queue for whichever worker is
 //! free; a task whose worker is lost is done by another. A [`Mode`] says how far workers may run
 //! apart, and [`Coordinator::train`] trains with [`Replica`]s of a model in that mode.
@@ -25,9 +27,11 @@
 mod coordinator;
 mod mean;
 mod pace;
+mod parameter_server;
 mod train;
 
 pub use coordinator::{Coordinator, Loss, OnLoss, Pending};
 pub use mean::MeanGradients;
 pub use pace::Mode;
+pub use parameter_server::{Model, ParameterServerStrategy, Worker};
 pub use train::Replica;

@@ -59,6 +59,27 @@ impl Pace {
         }
     }
 
+    pub(crate) fn is_alive(&self, worker: usize) -> bool {
+        self.finished[worker].is_some()
+    }
+
+    /// The workers that are lost.
+    pub(crate) fn lost(&self) -> Vec<usize> {
+        (0..self.finished.len()).filter(|&worker| !self.is_alive(worker)).collect()
+    }
+
+    /// Puts a lost worker beside the slowest. Whether it was lost.
+    pub(crate) fn revive(&mut self, worker: usize) -> bool {
+        let slowest = self.finished.iter().flatten().min().copied().unwrap_or_default();
+        match self.finished.get_mut(worker) {
+            Some(steps @ None) => {
+                *steps = Some(slowest);
+                true
+            }
+            _ => false,
+        }
+    }
+
     pub(crate) fn lose(&mut self, worker: usize) {
         self.finished[worker] = None;
     }
@@ -101,6 +122,21 @@ mod tests {
         pace.lose(1);
         assert!(pace.may_start(0) && !pace.may_start(1));
         assert_eq!(pace.alive(), 1);
+    }
+
+    #[test]
+    fn a_revived_worker_starts_beside_the_slowest() {
+        let mut pace = Pace::new(Mode::Bounded(1), 3);
+        pace.lose(2);
+        for worker in [0, 0, 0, 1, 1] {
+            pace.finish(worker);
+        }
+        assert!(pace.revive(2) && !pace.revive(2) && !pace.revive(3));
+        assert!(pace.lost().is_empty());
+        // Two steps of the slowest allow a third and a fourth.
+        assert!(pace.may_start(0) && pace.may_start(2));
+        pace.finish(0);
+        assert!(!pace.may_start(0));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Training in each of the modes.
 
+use std::sync::atomic::Ordering;
+
 use tensorfleet_client::Result;
 
 use crate::coordinator::Coordinator;
@@ -11,10 +13,13 @@ pub trait Replica: Send + 'static {
     fn step(&mut self) -> Result<()>;
 
     /// Takes part in a synchronous step: computes gradients of the variables as they are in a round
-    /// and leaves them with the parameter servers. Rounds count from 0.
+    /// and leaves them with the parameter servers. Rounds count from 0, through all calls of
+    /// [`Coordinator::train`].
     fn contribute(&mut self, round: u64) -> Result<()>;
 
-    /// Ends a synchronous step: applies the mean of what so many workers contributed.
+    /// Ends a synchronous step: applies the mean of what so many workers contributed. Never done
+    /// twice for one round: a worker that is lost here may have taken the gradients already, and
+    /// then all contribute anew in the next round.
     fn apply(&mut self, contributions: usize) -> Result<()>;
 }
 
@@ -33,17 +38,25 @@ impl<R: Replica> Coordinator<R> {
     }
 
     fn train_in_rounds(&self, batches: u64) -> Result<()> {
-        let (mut done, mut round) = (0, 0);
+        let mut done = 0;
         while done < batches {
+            let round = self.next_round.fetch_add(1, Ordering::Relaxed);
             let contributions = self.alive().max(1);
             for _ in 0..contributions {
                 drop(self.schedule(move |replica: &mut R| replica.contribute(round)));
             }
             self.join()?;
-            drop(self.schedule(move |replica: &mut R| replica.apply(contributions)));
+            let mut is_tried = false;
+            let applied = self.schedule(move |replica: &mut R| {
+                if std::mem::replace(&mut is_tried, true) {
+                    return Ok(false);
+                }
+                replica.apply(contributions).map(|()| true)
+            });
             self.join()?;
-            done += contributions as u64;
-            round += 1;
+            if applied.fetch()? {
+                done += contributions as u64;
+            }
         }
         Ok(())
     }
@@ -62,6 +75,8 @@ mod tests {
     struct Diary {
         lines: Arc<Mutex<Vec<String>>>,
         dies: Option<u64>,
+        /// Who is the first to apply is lost in doing so.
+        dies_applying: bool,
     }
 
     impl Diary {
@@ -84,14 +99,26 @@ mod tests {
         }
 
         fn apply(&mut self, contributions: usize) -> Result<()> {
+            if std::mem::take(&mut self.dies_applying) {
+                return Err(Error::new(Code::Aborted, "gone".to_owned()));
+            }
             self.write(format!("apply {contributions}"))
         }
     }
 
     fn diary(mode: Mode, batches: u64, dies: Option<u64>) -> Vec<String> {
         let lines = Arc::new(Mutex::new(Vec::new()));
-        let replica = |dies| Diary { lines: Arc::clone(&lines), dies };
+        let replica = |dies| Diary { lines: Arc::clone(&lines), dies, dies_applying: false };
         let workers = vec![replica(None), replica(dies)];
+        written(lines, workers, mode, batches)
+    }
+
+    fn written(
+        lines: Arc<Mutex<Vec<String>>>,
+        workers: Vec<Diary>,
+        mode: Mode,
+        batches: u64,
+    ) -> Vec<String> {
         let coordinator = Coordinator::new(workers, mode, OnLoss::GoOn).unwrap();
         coordinator.train(batches).unwrap();
         // The replicas' handles go with the coordinator.
@@ -115,5 +142,41 @@ mod tests {
     fn the_round_of_a_lost_worker_is_completed_and_later_ones_are_smaller() {
         let lines = diary(Mode::Sync, 3, Some(0));
         assert_eq!(lines, ["contribute 0", "contribute 0", "apply 2", "contribute 1", "apply 1"]);
+    }
+
+    #[test]
+    fn a_round_whose_end_was_lost_is_done_again_as_another() {
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let one = || Diary { lines: Arc::clone(&lines), dies: None, dies_applying: true };
+        let (first, second) = (one(), one());
+        // Either may be asked to apply; the other then goes on alone.
+        let third = Diary { dies_applying: false, ..one() };
+        let written = written(lines, vec![first, second, third], Mode::Sync, 3);
+        let rounds = written.iter().filter(|line| line.starts_with("apply")).count();
+        let contributed = |round: u64| {
+            written.iter().filter(|line| **line == format!("contribute {round}")).count()
+        };
+        assert_eq!(contributed(0), 3, "{written:?}");
+        let applied: u64 = written
+            .iter()
+            .filter_map(|line| line.strip_prefix("apply "))
+            .map(|count| count.parse::<u64>().unwrap())
+            .sum();
+        assert!(applied >= 3 && rounds >= 1, "{written:?}");
+        // No round is ended twice, and each that ended had its contributions.
+        let mut round = 0;
+        let mut seen = 0;
+        for line in &written {
+            match line.strip_prefix("apply ") {
+                Some(count) => assert_eq!(seen, count.parse::<usize>().unwrap(), "{written:?}"),
+                None => {
+                    let of: u64 = line.strip_prefix("contribute ").unwrap().parse().unwrap();
+                    if of != round {
+                        (round, seen) = (of, 0);
+                    }
+                    seen += 1;
+                }
+            }
+        }
     }
 }

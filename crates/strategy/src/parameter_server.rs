@@ -1,0 +1,211 @@
+//! A cluster of workers and parameter servers as one thing to train on.
+
+use std::time::Duration;
+
+use tensorfleet_client::{
+    ClusterSpec, Code, Error, Graph, ReplicaDevices, Result, Session, SessionOptions, Spread,
+    even_shards, invalid_argument,
+};
+
+use crate::coordinator::{Coordinator, OnLoss};
+use crate::pace::Mode;
+use crate::train::Replica;
+
+/// Variables on the tasks of the job `ps`, computation on those of the job `worker`.
+///
+/// Each worker has a graph of its own, made by the program's function in a scope that places
+/// variables, and a session that sees no other worker, so that it does not care for their fate.
+///
+/// ```
+/// use tensorfleet_client::optimizer::{Optimizer, Sgd};
+/// use tensorfleet_server::{Config, create_local_cluster};
+/// use tensorfleet_strategy::{Mode, OnLoss, ParameterServerStrategy};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let config = Config::default();
+/// let cluster = create_local_cluster(2, 1, "grpc", &config, &config)?;
+/// let strategy = ParameterServerStrategy::new(cluster.ps[0].server_def().cluster())?;
+/// let coordinator = strategy.coordinator(Mode::Async, OnLoss::GoOn, |graph, _| {
+///     let w = graph.variable("w", 5.0f32);
+///     let train = Sgd::new(0.1).minimize(&(w.read() - 2.0).square());
+///     Ok((w, train))
+/// })?;
+/// for _ in 0..100 {
+///     drop(coordinator.schedule(|worker| worker.session.run((), &worker.model.1)));
+/// }
+/// coordinator.join()?;
+/// let w = coordinator.schedule(|worker| worker.session.run((), worker.model.0.value::<f32>()));
+/// assert!((w.fetch()? - 2.0).abs() < 1e-3);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct ParameterServerStrategy {
+    /// The number and the target of each worker.
+    workers: Vec<(u32, String)>,
+    ps_tasks: usize,
+    spread: Spread,
+    options: SessionOptions,
+}
+
+/// One worker: its session, and what the program made for it.
+#[derive(Debug)]
+pub struct Worker<M> {
+    /// The number of its task.
+    pub task: u32,
+    /// A session on its server, for the graph of its model.
+    pub session: Session,
+    /// What the program's function returned: outputs, operations, a dataset of its own.
+    pub model: M,
+}
+
+/// What a worker of a [`ParameterServerStrategy`] trains with [`Coordinator::train`].
+pub trait Model: Send + 'static {
+    /// Takes a step alone, as [`Replica::step`].
+    fn step(&mut self, session: &Session) -> Result<()>;
+
+    /// Takes part in a synchronous step, as [`Replica::contribute`].
+    fn contribute(&mut self, session: &Session, round: u64) -> Result<()> {
+        let _ = (session, round);
+        Err(not_in_rounds())
+    }
+
+    /// Ends a synchronous step, as [`Replica::apply`].
+    fn apply(&mut self, session: &Session, contributions: usize) -> Result<()> {
+        let _ = (session, contributions);
+        Err(not_in_rounds())
+    }
+}
+
+fn not_in_rounds() -> Error {
+    Error::new(Code::Unimplemented, "this model has no means to be trained in rounds")
+}
+
+impl<M: Model> Replica for Worker<M> {
+    fn step(&mut self) -> Result<()> {
+        self.model.step(&self.session)
+    }
+
+    fn contribute(&mut self, round: u64) -> Result<()> {
+        self.model.contribute(&self.session, round)
+    }
+
+    fn apply(&mut self, contributions: usize) -> Result<()> {
+        self.model.apply(&self.session, contributions)
+    }
+}
+
+/// How long opening a session, and each step, may take, unless the program says otherwise. A task
+/// that vanished without a word would be waited for without end.
+const TIMEOUT: Duration = Duration::from_secs(600);
+
+impl ParameterServerStrategy {
+    /// Takes the jobs `ps` and `worker` of a cluster.
+    pub fn new(cluster: &ClusterSpec) -> Result<ParameterServerStrategy> {
+        let workers: Vec<(u32, String)> = cluster
+            .tasks_of("worker")
+            .map(|(task, address)| (task, format!("grpc://{address}")))
+            .collect();
+        let ps_tasks = cluster.tasks_of("ps").count();
+        if workers.is_empty() || ps_tasks == 0 {
+            return Err(invalid_argument!(
+                "parameter-server training needs the jobs \"worker\" and \"ps\", but the cluster \
+                 has {:?}",
+                cluster.jobs().collect::<Vec<_>>()
+            ));
+        }
+        Ok(ParameterServerStrategy {
+            workers,
+            ps_tasks,
+            spread: Spread::default(),
+            options: SessionOptions::default().timeout(TIMEOUT),
+        })
+    }
+
+    /// Says how the task for a variable is chosen.
+    pub fn spread(mut self, spread: Spread) -> ParameterServerStrategy {
+        self.spread = spread;
+        self
+    }
+
+    /// The options of the workers' sessions, to which device filters are added.
+    pub fn session_options(mut self, options: SessionOptions) -> ParameterServerStrategy {
+        self.options = options;
+        self
+    }
+
+    /// The number of workers.
+    pub fn num_workers(&self) -> usize {
+        self.workers.len()
+    }
+
+    /// The number of parameter servers, into which a large table is best cut.
+    pub fn num_ps(&self) -> usize {
+        self.ps_tasks
+    }
+
+    /// How many rows of a table go to each parameter server.
+    pub fn shards(&self, rows: usize) -> Vec<usize> {
+        even_shards(rows, self.ps_tasks)
+    }
+
+    /// Has each worker's graph made by a function, which is told the worker's number, opens the
+    /// sessions, and has the first initialise the variables.
+    ///
+    /// All calls must make the same variables in the same order, so that they are found at the same
+    /// places.
+    pub fn coordinator<M: Send + 'static>(
+        &self,
+        mode: Mode,
+        on_loss: OnLoss,
+        mut build: impl FnMut(&Graph, usize) -> Result<M>,
+    ) -> Result<Coordinator<Worker<M>>> {
+        let mut workers = Vec::new();
+        for index in 0..self.workers.len() {
+            let worker = self.worker(index, &mut build)?;
+            if index == 0 {
+                worker.session.run((), &worker.session.graph().initializer())?;
+            }
+            workers.push(worker);
+        }
+        Coordinator::new(workers, mode, on_loss)
+    }
+
+    /// Has lost workers whose servers are up again take part anew, with graphs made by the function;
+    /// the numbers of those that do. Others are left for the next call.
+    pub fn revive<M: Send + 'static>(
+        &self,
+        coordinator: &Coordinator<Worker<M>>,
+        patience: Duration,
+        mut build: impl FnMut(&Graph, usize) -> Result<M>,
+    ) -> Vec<usize> {
+        let impatient = ParameterServerStrategy {
+            options: self.options.clone().open_timeout(patience),
+            ..self.clone()
+        };
+        coordinator
+            .lost()
+            .into_iter()
+            .filter(|&index| {
+                let worker = impatient.worker(index, &mut build);
+                worker.and_then(|worker| coordinator.revive(index, worker)).is_ok()
+            })
+            .collect()
+    }
+
+    fn worker<M>(
+        &self,
+        index: usize,
+        build: &mut impl FnMut(&Graph, usize) -> Result<M>,
+    ) -> Result<Worker<M>> {
+        let (task, target) = &self.workers[index];
+        let device = format!("/job:worker/task:{task}");
+        let devices = ReplicaDevices::new(self.ps_tasks).worker(&device).spread(self.spread);
+        let graph = Graph::new();
+        let model = graph.device(devices, || build(&graph, index))?;
+        let options = self.options.clone().device_filter("/job:ps").device_filter(device);
+        let session = Session::connect_with(target, &graph, &options)?;
+        Ok(Worker { task: *task, session, model })
+    }
+}
