@@ -20,6 +20,10 @@ pub(crate) fn steps(steps: &mut Steps) -> Result {
         let crate_and_feature = ["-p", "tensorfleet-checkpoint", "--features", "object_store"];
         step::run(step::cargo(["test", "--lib"]).args(crate_and_feature))
     })?;
+    steps.run("cargo test, ndarray", || {
+        let crate_and_feature = ["-p", "tensorfleet-client", "--features", "ndarray"];
+        step::run(step::cargo(["test", "--lib"]).args(crate_and_feature).arg("arrays"))
+    })?;
     let server = steps.run("build server", conformance::build_server)?;
     let python = steps.run("python environment", || python.wait())?;
     steps.run("conformance", || conformance::pytest(&python, &server, &[]))

@@ -122,6 +122,8 @@ impl OpBuilder {
             let added = state.builder.add(&scope, node);
             if let Ok(node) = added {
                 state.join_branches(node);
+                let line = state.blamed(self.location);
+                state.lines.insert(node, line);
             }
             added
         };

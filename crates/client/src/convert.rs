@@ -48,9 +48,10 @@ numbers! {
     num_complex::Complex<f32> num_complex::Complex<f64>
 }
 
+/// The memory of the vector becomes that of the tensor.
 impl<T: Number> IntoTensor for Vec<T> {
     fn into_tensor(self) -> Result<Tensor> {
-        Tensor::vector(&self)
+        Tensor::from_vec(Shape::vector(self.len()), self)
     }
 }
 
@@ -108,14 +109,14 @@ impl<T: Number> IntoTensor for Vec<Vec<T>> {
                 odd.len()
             ));
         }
-        Tensor::from_slice(Shape::new(&[self.len(), columns])?, &self.concat())
+        Tensor::from_vec(Shape::new(&[self.len(), columns])?, self.concat())
     }
 }
 
 /// A shape with its elements in row-major order.
 impl<T: Number, const R: usize> IntoTensor for ([usize; R], Vec<T>) {
     fn into_tensor(self) -> Result<Tensor> {
-        Tensor::from_slice(Shape::new(&self.0)?, &self.1)
+        Tensor::from_vec(Shape::new(&self.0)?, self.1)
     }
 }
 
@@ -135,6 +136,20 @@ impl IntoTensor for &str {
 impl IntoTensor for String {
     fn into_tensor(self) -> Result<Tensor> {
         Ok(Tensor::string(self))
+    }
+}
+
+/// The bytes are shared, not copied.
+impl IntoTensor for Bytes {
+    fn into_tensor(self) -> Result<Tensor> {
+        Ok(Tensor::string(self))
+    }
+}
+
+/// The bytes are shared, not copied.
+impl IntoTensor for Vec<Bytes> {
+    fn into_tensor(self) -> Result<Tensor> {
+        Tensor::from_strings(Shape::vector(self.len()), self)
     }
 }
 
@@ -218,15 +233,28 @@ fn text(bytes: &Bytes) -> Result<String> {
     text.map(str::to_owned).map_err(|_| invalid_argument!("a string is not valid UTF-8"))
 }
 
-impl FromTensor for String {
-    fn from_tensor(tensor: Tensor) -> Result<String> {
+/// The bytes of a string, which need not be UTF-8, are shared, not copied.
+impl FromTensor for Bytes {
+    fn from_tensor(tensor: Tensor) -> Result<Bytes> {
         match tensor.strings()? {
-            [value] => text(value),
+            [value] => Ok(value.clone()),
             _ => Err(invalid_argument!(
                 "a tensor of shape {} is not a single string",
                 tensor.shape()
             )),
         }
+    }
+}
+
+impl FromTensor for Vec<Bytes> {
+    fn from_tensor(tensor: Tensor) -> Result<Vec<Bytes>> {
+        Ok(tensor.strings()?.to_vec())
+    }
+}
+
+impl FromTensor for String {
+    fn from_tensor(tensor: Tensor) -> Result<String> {
+        text(&Bytes::from_tensor(tensor)?)
     }
 }
 

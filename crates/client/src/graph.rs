@@ -2,11 +2,11 @@
 
 use std::fmt;
 use std::panic::Location;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::ThreadId;
 
 use rustc_hash::FxHashMap;
-use tensorfleet_framework::{GraphBuilder, NewNode, Registry};
+use tensorfleet_framework::{GraphBuilder, NewNode};
 use tensorfleet_graph::{FunctionLibrary, NodeDef, NodeId};
 use tensorfleet_tensor::{DType, Element, Error, PartialShape, Result, Tensor, invalid_argument};
 
@@ -31,6 +31,8 @@ pub(crate) struct State {
     pub(crate) frames: FxHashMap<ThreadId, Vec<Frame>>,
     /// The first mistake made in building.
     pub(crate) error: Option<Error>,
+    /// The line of the program that made each node.
+    pub(crate) lines: FxHashMap<NodeId, &'static Location<'static>>,
     pub(crate) variables: Vec<Variable>,
     /// Operations to run with each training step, as updates of moving averages.
     pub(crate) updates: Vec<Operation>,
@@ -44,16 +46,6 @@ pub(crate) struct Parent {
     pub(crate) graph: Graph,
     /// Tensors of the parent with the arguments that stand for them inside.
     pub(crate) captures: Vec<(tensorfleet_graph::Output, tensorfleet_graph::Output)>,
-}
-
-/// Every op of the library. It never changes, so that all graphs share it.
-static REGISTRY: LazyLock<Arc<Registry>> = LazyLock::new(|| {
-    Arc::new(tensorfleet_ops::registry().expect("the definitions of the library are tested"))
-});
-
-/// The ops that graphs are made of.
-pub(crate) fn registry() -> Arc<Registry> {
-    Arc::clone(&REGISTRY)
 }
 
 impl Default for Graph {
@@ -73,7 +65,7 @@ impl fmt::Debug for Graph {
 impl Graph {
     /// Makes an empty graph.
     pub fn new() -> Graph {
-        Graph::from_builder(GraphBuilder::new(registry()))
+        Graph::from_builder(GraphBuilder::new(tensorfleet_ops::library()))
     }
 
     pub(crate) fn from_builder(builder: GraphBuilder) -> Graph {
@@ -81,6 +73,7 @@ impl Graph {
             builder,
             frames: FxHashMap::default(),
             error: None,
+            lines: FxHashMap::default(),
             variables: Vec::new(),
             updates: Vec::new(),
             global_step: None,
@@ -125,12 +118,21 @@ impl Graph {
         let mut state = self.lock();
         if state.error.is_none() {
             let location = state.blamed(location);
-            state.error = Some(error.prefixed(format_args!(
-                "{}:{}:{}: ",
-                location.file(),
-                location.line(),
-                location.column()
-            )));
+            state.error = Some(error.prefixed(format_args!("{location}: ")));
+        }
+    }
+
+    /// Puts the line of the program that made it before the error of a node, which the message of a
+    /// step's error names as `{{node name}}`.
+    pub(crate) fn with_line(&self, error: Error) -> Error {
+        let named =
+            error.message().split_once("{{node ").and_then(|(_, rest)| rest.split_once("}}"));
+        let Some((name, _)) = named else { return error };
+        let state = self.lock();
+        let node = state.builder.graph().find(name);
+        match node.and_then(|node| state.lines.get(&node)) {
+            Some(location) => error.prefixed(format_args!("{location}: ")),
+            None => error,
         }
     }
 

@@ -23,6 +23,8 @@
 
 #![warn(missing_docs)]
 
+#[cfg(feature = "ndarray")]
+mod arrays;
 mod build;
 mod control;
 mod convert;
@@ -47,7 +49,10 @@ pub mod summary;
 mod variable;
 mod wire;
 
+#[cfg(feature = "ndarray")]
+pub use arrays::AsArray;
 pub use build::OpBuilder;
+pub use bytes::Bytes;
 pub use control::{Function, Outputs};
 pub use convert::{FromTensor, IntoTensor};
 pub use gradient::{Differentiable, Gradient, gradients, gradients_of};
@@ -60,12 +65,13 @@ pub use saver::Saver;
 pub use scope::Device;
 pub use session::monitored;
 pub use session::{
-    Feed, Feeds, Fetch, Fetches, MonitoredSession, NodeTrace, Reply, RunMetadata, RunOptions,
-    Session, SessionOptions, Typed,
+    Feed, Feeds, Fetch, FetchedAs, Fetches, MonitoredSession, NodeTrace, Reply, RunMetadata,
+    RunOptions, Session, SessionOptions, Typed,
 };
-pub use sharded::{ShardedVariable, even_shards};
+pub use sharded::{ShardedVariable, even_shards, shards_of_at_least, shards_of_at_most};
 pub use tensorfleet_framework::DeviceName;
 pub use tensorfleet_graph::{AttrValue, Func};
+pub use tensorfleet_server::ClusterSpec;
 pub use tensorfleet_tensor::{
     Code, DType, Element, Error, PartialShape, Result, Shape, Tensor, invalid_argument,
 };

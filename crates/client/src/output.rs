@@ -5,7 +5,7 @@ use std::panic::Location;
 
 use tensorfleet_graph as graph;
 use tensorfleet_graph::NodeId;
-use tensorfleet_tensor::{DType, PartialShape, Tensor};
+use tensorfleet_tensor::{DType, PartialShape, Tensor, invalid_argument};
 
 use crate::graph::Graph;
 use crate::session::Typed;
@@ -171,6 +171,10 @@ macro_rules! numbers {
             #[track_caller]
             fn to_output(&self, graph: &Graph, like: Option<DType>) -> Output {
                 let tensor = match like {
+                    // A number that would be cut is a mistake, not a zero.
+                    Some(dtype) if dtype.is_integer() && (*self as f64).fract() != 0.0 => {
+                        Err(invalid_argument!("{self} is no value of type {dtype}"))
+                    }
                     Some(dtype) => tensorfleet_framework::number(*self as f64, dtype),
                     None => Ok(Tensor::scalar(*self)),
                 };

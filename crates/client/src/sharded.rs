@@ -28,6 +28,32 @@ pub fn even_shards(rows: usize, shards: usize) -> Vec<usize> {
     (0..shards).map(|shard| each + usize::from(shard < more)).collect()
 }
 
+/// How many shards a table needs so that each holds at least so many bytes, as far as there are
+/// tasks for them: TensorFlow's `MinSizePartitioner`.
+///
+/// ```
+/// use tensorfleet_client::shards_of_at_least;
+///
+/// // A million rows of 64 floats are 256 MB: 16 shards of 16 MB, or as many as there are tasks.
+/// assert_eq!(shards_of_at_least(16 << 20, 1 << 20, 256, 100), 16);
+/// assert_eq!(shards_of_at_least(16 << 20, 1 << 20, 256, 4), 4);
+/// assert_eq!(shards_of_at_least(16 << 20, 100, 256, 4), 1);
+/// ```
+pub fn shards_of_at_least(bytes: usize, rows: usize, row_bytes: usize, tasks: usize) -> usize {
+    let wanted = rows.saturating_mul(row_bytes) / bytes.max(1);
+    wanted.min(tasks).clamp(1, rows.max(1))
+}
+
+/// How many shards a table needs so that none holds more than so many bytes: TensorFlow's
+/// `MaxSizePartitioner`.
+///
+/// ```
+/// assert_eq!(tensorfleet_client::shards_of_at_most(1000, 100, 36), 4);
+/// ```
+pub fn shards_of_at_most(bytes: usize, rows: usize, row_bytes: usize) -> usize {
+    rows.saturating_mul(row_bytes).div_ceil(bytes.max(1)).clamp(1, rows.max(1))
+}
+
 impl Graph {
     /// Makes a variable of `rows` rows as several, each with as many rows as `initial` is called
     /// with. In a scope of [`ReplicaDevices`](crate::ReplicaDevices) they go to different tasks.

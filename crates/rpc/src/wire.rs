@@ -53,12 +53,15 @@ pub(crate) fn threads(config: &pb::ConfigProto) -> Threads {
 
 /// Writes how many threads a client wants used.
 pub(crate) fn threads_config(threads: &Threads) -> pb::ConfigProto {
-    let number = |limit: Option<usize>| limit.map_or(0, |n| i32::try_from(n).unwrap_or(i32::MAX));
     pb::ConfigProto {
-        inter_op_parallelism_threads: number(threads.inter_op),
-        intra_op_parallelism_threads: number(threads.intra_op),
+        inter_op_parallelism_threads: limit_number(threads.inter_op),
+        intra_op_parallelism_threads: limit_number(threads.intra_op),
         ..Default::default()
     }
+}
+
+fn limit_number(limit: Option<usize>) -> i32 {
+    limit.map_or(0, |threads| i32::try_from(threads).unwrap_or(i32::MAX))
 }
 
 /// Whether graphs may be rewritten: not when the client has switched the optimisers off.
@@ -123,6 +126,14 @@ pub(crate) fn config_proto(options: &SessionOptions) -> pb::ConfigProto {
             share_session_state_in_clusterspec_propagation: true,
             ..Default::default()
         }),
+        session_inter_op_thread_pool: options
+            .thread_pools
+            .iter()
+            .map(|&pool| pb::ThreadPoolOptionProto {
+                num_threads: limit_number(pool),
+                ..Default::default()
+            })
+            .collect(),
         ..threads_config(&options.threads)
     }
 }
@@ -150,6 +161,7 @@ pub(crate) fn run_step_request(handle: &str, call: StepCall) -> Result<pb::RunSt
             trace_level: trace as i32,
             output_partition_graphs: call.options.partition_graphs,
             timeout_in_ms: to_milliseconds(call.options.timeout),
+            inter_op_thread_pool: call.options.inter_op_thread_pool,
             ..Default::default()
         }),
         // Long messages do not fit into the headers in which gRPC puts them.

@@ -4,10 +4,13 @@ use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, mpsc};
 
-use tensorfleet_framework::Registry;
+use tensorfleet_cluster::client::{Peers, WorkerClient};
+use tensorfleet_cluster::spec::ClusterSpec;
+use tensorfleet_cluster::{Master, Task, Worker};
+use tensorfleet_framework::{DeviceName, Registry};
 use tensorfleet_rpc::Neighbours;
 use tensorfleet_runtime::ComputePool;
-use tensorfleet_tensor::{Result, internal, unavailable};
+use tensorfleet_tensor::{Result, internal, invalid_argument, unavailable};
 use tokio::runtime::{Builder, Handle, Runtime};
 
 /// The threads of servers. They stop with the last server that uses them.
@@ -34,13 +37,22 @@ impl Host {
         let no_threads = |error| unavailable!("threads cannot be started: {error}");
         Ok(Host {
             runtime: Some(Builder::new_multi_thread().enable_all().build().map_err(no_threads)?),
-            registry: Arc::new(tensorfleet_ops::registry()?),
+            registry: tensorfleet_ops::library(),
             pool: Arc::new(ComputePool::new(threads).map_err(no_threads)?),
             neighbours: Arc::default(),
         })
     }
 
-    pub(crate) fn handle(&self) -> &Handle {
+    /// A master with a task of its own that no other reaches: what a session without servers runs on.
+    pub fn lone_master(&self) -> Arc<Master> {
+        let (registry, pool) = (Arc::clone(&self.registry), Arc::clone(&self.pool));
+        let task = Arc::new(Task::new("localhost", 0, 1, registry, pool));
+        let worker = Arc::new(Worker::new(Arc::clone(&task), Arc::new(Alone)));
+        Arc::new(Master::new(task, worker, Arc::new(Alone)))
+    }
+
+    /// The threads on which the servers' calls are served.
+    pub fn handle(&self) -> &Handle {
         self.runtime.as_ref().expect("the runtime lives as long as its host").handle()
     }
 
@@ -55,6 +67,24 @@ impl Host {
             let _ = sender.send(future.await);
         });
         receiver.recv().map_err(|_| internal!("the servers' threads have stopped"))
+    }
+}
+
+/// The peers of a task that has none.
+#[derive(Debug)]
+struct Alone;
+
+impl Peers for Alone {
+    fn tasks(&self) -> Vec<(DeviceName, String)> {
+        Vec::new()
+    }
+
+    fn worker(&self, task: &DeviceName) -> Result<Arc<dyn WorkerClient>> {
+        Err(invalid_argument!("{task} is not a task of a session in this process"))
+    }
+
+    fn with_cluster(&self, _: &ClusterSpec) -> Result<Arc<dyn Peers>> {
+        Err(invalid_argument!("a session in this process has no cluster"))
     }
 }
 

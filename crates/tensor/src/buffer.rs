@@ -1,4 +1,5 @@
-//! Blocks of memory behind tensors: 64-byte aligned, always initialised, large ones pooled.
+//! Blocks of memory behind tensors: 64-byte aligned, always initialised, large ones pooled; and the
+//! memory of vectors that programs hand over, which is used as it is.
 //!
 //! This is the only module of the tensor crate with `unsafe` code. Two facts make it sound: every
 //! byte of a block is initialised before anybody can see it (fresh blocks are zeroed, recycled ones
@@ -11,6 +12,7 @@
 #![allow(unsafe_code, reason = "typed views of raw memory; see the module's header")]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::Mutex;
 
@@ -19,6 +21,10 @@ use crate::{Result, memory};
 
 /// Alignment of every block: a cache line, and the widest vector register.
 const ALIGNMENT: usize = 64;
+
+/// Alignment of a vector's memory that becomes a block: enough for every type that its bytes may be
+/// looked at as, and what allocators give to all but the smallest.
+const ADOPTED_ALIGNMENT: usize = 16;
 
 /// Blocks of at least this size are pooled.
 const POOLED_FROM: usize = 256 << 10;
@@ -32,6 +38,8 @@ pub(crate) struct Buffer {
     start: NonNull<u8>,
     len: usize,
     capacity: usize,
+    /// What the memory was allocated with: [`ALIGNMENT`], or less for that of a vector.
+    alignment: usize,
 }
 
 // SAFETY: a block is owned memory without interior mutability; sharing it is sharing bytes.
@@ -53,25 +61,40 @@ impl Buffer {
     pub(crate) fn new(len: usize, contents: Contents) -> Result<Buffer> {
         let capacity = capacity_for(len);
         if let Some(start) = take_from_pool(capacity) {
-            let mut buffer = Buffer { start, len, capacity };
+            let mut buffer = Buffer { start, len, capacity, alignment: ALIGNMENT };
             if contents == Contents::Zeroed {
                 buffer.bytes_mut().fill(0);
             }
             return Ok(buffer);
         }
         memory::check_room(capacity)?;
-        let layout = layout(capacity)?;
+        let layout = layout(capacity, ALIGNMENT)?;
         // SAFETY: the layout's size is not zero: `capacity_for` rounds up to the alignment.
         let start = unsafe { alloc_zeroed(layout) };
         match NonNull::new(start) {
-            Some(start) => Ok(Buffer { start, len, capacity }),
+            Some(start) => Ok(Buffer { start, len, capacity, alignment: ALIGNMENT }),
             None if len >= POOLED_FROM => Err(memory::out_of_memory(len)),
             None => handle_alloc_error(layout),
         }
     }
 
+    /// Takes over the memory of a vector, or gives the vector back if that is not aligned for every
+    /// type of element.
+    pub(crate) fn from_vec<T: Element>(values: Vec<T>) -> std::result::Result<Buffer, Vec<T>> {
+        if values.is_empty() || !(values.as_ptr() as usize).is_multiple_of(ADOPTED_ALIGNMENT) {
+            return Err(values);
+        }
+        let mut values = ManuallyDrop::new(values);
+        Ok(Buffer {
+            start: NonNull::from(values.as_mut_slice()).cast(),
+            len: size_of_val(values.as_slice()),
+            capacity: values.capacity() * size_of::<T>(),
+            alignment: align_of::<T>(),
+        })
+    }
+
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: `start` is valid for `capacity >= len` initialised bytes and shared with us.
+        // SAFETY: `start` is valid for `len` initialised bytes and shared with us.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 
@@ -83,18 +106,19 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        if return_to_pool(self.start, self.capacity) {
+        if self.alignment == ALIGNMENT && return_to_pool(self.start, self.capacity) {
             return;
         }
-        if let Ok(layout) = layout(self.capacity) {
-            // SAFETY: allocated in `new` with this very layout, and nobody uses it any more.
+        if let Ok(layout) = layout(self.capacity, self.alignment) {
+            // SAFETY: allocated in `new`, or by the vector whose elements have this alignment, with
+            // this very layout, and nobody uses it any more.
             unsafe { dealloc(self.start.as_ptr(), layout) };
         }
     }
 }
 
-fn layout(capacity: usize) -> Result<Layout> {
-    Layout::from_size_align(capacity, ALIGNMENT).map_err(|_| memory::out_of_memory(capacity))
+fn layout(capacity: usize, alignment: usize) -> Result<Layout> {
+    Layout::from_size_align(capacity, alignment).map_err(|_| memory::out_of_memory(capacity))
 }
 
 /// Rounds a size up to its class: eight classes for every power of two, so that at most an eighth
@@ -147,7 +171,7 @@ fn return_to_pool(start: NonNull<u8>, capacity: usize) -> bool {
         }
     }
     for (size, block) in evicted {
-        if let Ok(layout) = layout(size) {
+        if let Ok(layout) = layout(size, ALIGNMENT) {
             // SAFETY: the block was allocated with this capacity and left the pool for good.
             unsafe { dealloc(block.0.as_ptr(), layout) };
         }
@@ -192,6 +216,22 @@ mod tests {
                 buffer.bytes_mut().fill(7);
             }
         }
+    }
+
+    #[test]
+    fn the_memory_of_a_vector_is_taken_over_and_freed() {
+        let mut values = Vec::with_capacity(100);
+        values.extend([1.5f64; 40]);
+        let start = values.as_ptr() as usize;
+        match Buffer::from_vec(values) {
+            Ok(mut buffer) => {
+                assert_eq!(buffer.bytes().as_ptr() as usize, start);
+                cast_mut::<f64>(buffer.bytes_mut())[39] = 2.5;
+                assert_eq!(cast::<f64>(buffer.bytes())[38..], [1.5, 2.5]);
+            }
+            Err(values) => assert!(!start.is_multiple_of(ADOPTED_ALIGNMENT), "{}", values.len()),
+        }
+        assert!(Buffer::from_vec(Vec::<f32>::new()).is_err());
     }
 
     #[test]

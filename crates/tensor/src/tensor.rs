@@ -104,6 +104,29 @@ impl Tensor {
         Tensor::build(shape, |out: &mut [T]| out.copy_from_slice(values))
     }
 
+    /// Makes a tensor of the given elements in row-major order, which are not copied if their memory
+    /// is aligned well enough.
+    ///
+    /// ```
+    /// use tensorfleet_tensor::{Shape, Tensor};
+    ///
+    /// let tensor = Tensor::from_vec(Shape::matrix(2, 3), vec![1.0f32; 6])?;
+    /// assert_eq!(tensor.values::<f32>()?, [1.0; 6]);
+    /// # Ok::<_, tensorfleet_tensor::Error>(())
+    /// ```
+    pub fn from_vec<T: Element>(shape: Shape, values: Vec<T>) -> Result<Tensor> {
+        if values.len() != shape.num_elements() || size_of_val(values.as_slice()) <= INLINE {
+            return Tensor::from_slice(shape, &values);
+        }
+        match Buffer::from_vec(values) {
+            Ok(buffer) => {
+                let storage = Storage::Shared { buffer: Arc::new(buffer), offset: 0 };
+                Ok(Tensor { dtype: T::DTYPE, shape, storage })
+            }
+            Err(values) => Tensor::from_slice(shape, &values),
+        }
+    }
+
     /// Makes a vector.
     pub fn vector<T: Element>(values: &[T]) -> Result<Tensor> {
         Tensor::from_slice(Shape::vector(values.len()), values)

@@ -4,20 +4,15 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 use tensorfleet_cluster as cluster;
-use tensorfleet_cluster::client::{Peers, WorkerClient};
-use tensorfleet_cluster::spec::ClusterSpec;
-use tensorfleet_cluster::{Master, StepCall, StepReply, Task, Worker};
-use tensorfleet_framework::DeviceName;
+use tensorfleet_cluster::{Master, StepCall, StepReply};
 use tensorfleet_graph::{FunctionLibrary, NodeDef};
 use tensorfleet_planner::Device;
 use tensorfleet_rpc::{RemoteMaster, RemoteSession};
-use tensorfleet_runtime::ComputePool;
-use tensorfleet_tensor::{Code, Result, invalid_argument, unavailable};
+use tensorfleet_tensor::{Code, Result};
 use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 
-use super::SessionOptions;
-use crate::graph::{Graph, registry};
+use crate::graph::Graph;
 
 /// A master to open a session on.
 pub(super) enum Target {
@@ -146,32 +141,5 @@ impl Backend {
             Err(error) if error.code() == Code::Aborted => Ok(()),
             outcome => outcome,
         }
-    }
-}
-
-/// A master with one task of its own, for sessions without servers.
-pub(super) fn local_master(options: &SessionOptions) -> Result<Arc<Master>> {
-    let pool = ComputePool::new(options.num_threads())
-        .map_err(|error| unavailable!("threads cannot be started: {error}"))?;
-    let task = Arc::new(Task::new("localhost", 0, 1, registry(), Arc::new(pool)));
-    let worker = Arc::new(Worker::new(Arc::clone(&task), Arc::new(Alone)));
-    Ok(Arc::new(Master::new(task, worker, Arc::new(Alone))))
-}
-
-/// The peers of a task that has none.
-#[derive(Debug)]
-struct Alone;
-
-impl Peers for Alone {
-    fn tasks(&self) -> Vec<(DeviceName, String)> {
-        Vec::new()
-    }
-
-    fn worker(&self, task: &DeviceName) -> Result<Arc<dyn WorkerClient>> {
-        Err(invalid_argument!("{task} is not a task of a session in this process"))
-    }
-
-    fn with_cluster(&self, _: &ClusterSpec) -> Result<Arc<dyn Peers>> {
-        Err(invalid_argument!("a session in this process has no cluster"))
     }
 }

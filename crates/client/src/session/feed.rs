@@ -52,7 +52,35 @@ impl Feeds {
     }
 }
 
-/// What can be given as the feeds of a step.
+/// What can be given as the feeds of a step: pairs of an output and a value, and tuples, arrays and
+/// vectors of them.
+///
+/// A struct of a program becomes a feed by adding its fields:
+///
+/// ```
+/// use tensorfleet_client::{Feed, Feeds, Graph, Output, Result, Session};
+///
+/// struct Batch<'a> {
+///     images: (&'a Output, Vec<f32>),
+///     count: (&'a Output, f32),
+/// }
+///
+/// impl Feed for Batch<'_> {
+///     fn add_to(self, feeds: &mut Feeds) -> Result<()> {
+///         (self.images, self.count).add_to(feeds)
+///     }
+/// }
+///
+/// # fn main() -> Result<()> {
+/// let graph = Graph::new();
+/// let images = graph.placeholder::<f32>([None]);
+/// let count = graph.placeholder::<f32>([]);
+/// let mean = images.sum() / &count;
+/// let batch = Batch { images: (&images, vec![1.0, 3.0]), count: (&count, 2.0) };
+/// assert_eq!(Session::new(&graph)?.run(batch, mean.value::<f32>())?, 2.0);
+/// # Ok(())
+/// # }
+/// ```
 pub trait Feed {
     /// Adds the tensors.
     fn add_to(self, feeds: &mut Feeds) -> Result<()>;

@@ -113,7 +113,7 @@ impl Reply {
 
 /// What can be given as the fetches of a step.
 ///
-/// Structs of a program may implement it by asking for their fields one after the other.
+/// [`Fetch::fetch_as`] makes structs of a program from what is fetched.
 pub trait Fetch {
     /// What the step returns for it.
     type Value;
@@ -123,6 +123,58 @@ pub trait Fetch {
 
     /// Puts it together, taking as many tensors as were asked for, in the same order.
     fn collect(&self, reply: &mut Reply) -> Result<Self::Value>;
+
+    /// Fetches something that the program makes of the values, as a struct of them.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Fetch, Graph, Session};
+    ///
+    /// struct Report {
+    ///     sum: f32,
+    ///     squares: Vec<f32>,
+    /// }
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let x = graph.constant([1.0f32, 2.0, 3.0]);
+    /// let report = (x.sum().value(), x.square().value())
+    ///     .fetch_as(|(sum, squares)| Report { sum, squares });
+    /// let Report { sum, squares } = Session::new(&graph)?.run((), &report)?;
+    /// assert_eq!((sum, squares), (6.0, vec![1.0, 4.0, 9.0]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    fn fetch_as<T, F: Fn(Self::Value) -> T>(self, make: F) -> FetchedAs<Self, F>
+    where
+        Self: Sized,
+    {
+        FetchedAs { parts: self, make }
+    }
+}
+
+/// What a program makes of the values of other fetches, made by [`Fetch::fetch_as`].
+#[derive(Clone)]
+pub struct FetchedAs<P, F> {
+    parts: P,
+    make: F,
+}
+
+impl<P: fmt::Debug, F> fmt::Debug for FetchedAs<P, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FetchedAs({:?})", self.parts)
+    }
+}
+
+impl<P: Fetch, T, F: Fn(P::Value) -> T> Fetch for FetchedAs<P, F> {
+    type Value = T;
+
+    fn request(&self, fetches: &mut Fetches) -> Result<()> {
+        self.parts.request(fetches)
+    }
+
+    fn collect(&self, reply: &mut Reply) -> Result<T> {
+        self.parts.collect(reply).map(&self.make)
+    }
 }
 
 impl Fetch for Output {

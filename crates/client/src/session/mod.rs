@@ -11,14 +11,15 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tensorfleet_cluster::{Master, StepCall, StepReply};
+use tensorfleet_cluster::{StepCall, StepReply};
 use tensorfleet_planner::Device;
-use tensorfleet_tensor::{Error, Result, cancelled, unavailable};
+use tensorfleet_server::Host;
+use tensorfleet_tensor::{Error, Result, cancelled, deadline_exceeded, unavailable};
 use tokio::runtime::{Handle, Runtime, RuntimeFlavor};
 use tokio::task::JoinHandle;
 
 pub use self::feed::{Feed, Feeds};
-pub use self::fetch::{Fetch, Fetches, Reply, Typed};
+pub use self::fetch::{Fetch, FetchedAs, Fetches, Reply, Typed};
 pub use self::monitored::MonitoredSession;
 pub use self::options::{NodeTrace, RunMetadata, RunOptions, SessionOptions};
 
@@ -31,8 +32,7 @@ use crate::graph::Graph;
 pub struct Session {
     backend: Arc<Backend>,
     graph: Graph,
-    /// Present until dropped.
-    runtime: Option<Runtime>,
+    threads: Threads,
 }
 
 /// How long a session that is dropped waits for the servers to say goodbye.
@@ -52,17 +52,10 @@ impl Session {
 
     /// Opens a session in this process.
     pub fn in_process(graph: &Graph, options: &SessionOptions) -> Result<Session> {
-        let master = backend::local_master(options)?;
-        Session::on_master(graph, master, options)
-    }
-
-    /// Opens a session on a server of this process by function call.
-    pub fn on_master(
-        graph: &Graph,
-        master: Arc<Master>,
-        options: &SessionOptions,
-    ) -> Result<Session> {
-        Session::open(graph, |_| Ok(backend::Target::Local(master)), options)
+        graph.check()?;
+        let host = options.host_config().host()?;
+        let master = backend::Target::Local(host.lone_master());
+        Session::open(graph, master, "in this process", Threads::Host(host), options)
     }
 
     /// Opens a session on a tensorfleet or TensorFlow server, as `grpc://localhost:2222`. A server
@@ -73,14 +66,6 @@ impl Session {
 
     /// Opens a session on a tensorfleet or TensorFlow server.
     pub fn connect_with(target: &str, graph: &Graph, options: &SessionOptions) -> Result<Session> {
-        Session::open(graph, |handle| backend::Target::remote(target, handle), options)
-    }
-
-    fn open(
-        graph: &Graph,
-        target: impl FnOnce(&Handle) -> Result<backend::Target>,
-        options: &SessionOptions,
-    ) -> Result<Session> {
         graph.check()?;
         // A runtime of its own: the program may have none, or one that must not be blocked.
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -89,23 +74,31 @@ impl Session {
             .enable_all()
             .build()
             .map_err(|error| unavailable!("threads cannot be started: {error}"))?;
-        let target = target(runtime.handle())?;
-        let opened = wait(runtime.handle(), Backend::open(target, graph, options.to_cluster()));
-        match opened {
-            Ok(backend) => Ok(Session {
-                backend: Arc::new(backend),
-                graph: graph.clone(),
-                runtime: Some(runtime),
-            }),
-            Err(error) => {
-                runtime.shutdown_background();
-                Err(error)
-            }
-        }
+        let master = backend::Target::remote(target, runtime.handle())?;
+        Session::open(graph, master, target, Threads::Own(Some(runtime)), options)
+    }
+
+    fn open(
+        graph: &Graph,
+        target: backend::Target,
+        place: &str,
+        threads: Threads,
+        options: &SessionOptions,
+    ) -> Result<Session> {
+        let opening = Backend::open(target, graph, options.to_cluster());
+        let backend = match options.open_limit() {
+            None => wait(threads.handle(), opening)?,
+            Some(limit) => wait(threads.handle(), async move {
+                tokio::time::timeout(limit, opening).await.unwrap_or_else(|_| {
+                    Err(deadline_exceeded!("no session could be opened ({place}) within {limit:?}"))
+                })
+            })?,
+        };
+        Ok(Session { backend: Arc::new(backend), graph: graph.clone(), threads })
     }
 
     fn handle(&self) -> &Handle {
-        self.runtime.as_ref().expect("a session has its runtime until it is dropped").handle()
+        self.threads.handle()
     }
 
     /// The graph.
@@ -146,8 +139,13 @@ impl Session {
         fetches: F,
     ) -> Result<(F::Value, RunMetadata)> {
         let (call, order) = self.prepare(options, feeds, &fetches)?;
-        let reply = wait(self.handle(), self.backend.run(&self.graph, call))?;
+        let reply = self.step(call)?;
         finish(&fetches, order, reply)
+    }
+
+    fn step(&self, call: StepCall) -> Result<StepReply> {
+        let reply = wait(self.handle(), self.backend.run(&self.graph, call));
+        reply.map_err(|error| self.graph.with_line(error))
     }
 
     /// As [`Session::run`], for async programs on any executor.
@@ -155,7 +153,7 @@ impl Session {
         let (call, order) = self.prepare(&RunOptions::default(), feeds, &fetches)?;
         let (backend, graph) = (Arc::clone(&self.backend), self.graph.clone());
         let step = self.handle().spawn(async move { backend.run(&graph, call).await });
-        let reply = AbortOnDrop(step).await?;
+        let reply = AbortOnDrop(step).await.map_err(|error| self.graph.with_line(error))?;
         Ok(finish(&fetches, order, reply)?.0)
     }
 
@@ -192,7 +190,7 @@ impl Session {
             }
             let pairs: Vec<_> = feeds.iter().zip(tensors).collect();
             let (call, order) = self.prepare(&RunOptions::default(), pairs, &fetches)?;
-            let reply = wait(self.handle(), self.backend.run(&self.graph, call))?;
+            let reply = self.step(call)?;
             Ok(finish(&fetches, order, reply)?.0)
         })
     }
@@ -231,12 +229,39 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            // A server that is gone has forgotten the session already.
-            let _ = wait(runtime.handle(), async {
-                let closed = tokio::time::timeout(CLOSE_TIMEOUT, self.backend.close()).await;
-                closed.unwrap_or(Ok(()))
-            });
+        // A server that is gone has forgotten the session already.
+        let _ = wait(self.handle(), async {
+            let closed = tokio::time::timeout(CLOSE_TIMEOUT, self.backend.close()).await;
+            closed.unwrap_or(Ok(()))
+        });
+    }
+}
+
+/// Where a session's futures run.
+enum Threads {
+    /// The host of a session in this process, which computes too.
+    Host(Arc<Host>),
+    /// A runtime that waits for a server's replies; taken out by `drop` only.
+    Own(Option<Runtime>),
+}
+
+impl Threads {
+    fn handle(&self) -> &Handle {
+        match self {
+            Threads::Host(host) => host.handle(),
+            Threads::Own(runtime) => {
+                runtime.as_ref().expect("a session has its runtime until it is dropped").handle()
+            }
+        }
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        // Waiting for what still runs may not be done on an async thread.
+        if let Threads::Own(runtime) = self
+            && let Some(runtime) = runtime.take()
+        {
             runtime.shutdown_background();
         }
     }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tensorfleet_cluster as cluster;
 use tensorfleet_cluster::spec::ClusterSpec;
+use tensorfleet_server::Config;
 
 /// What a program asks of a session.
 ///
@@ -21,11 +22,14 @@ use tensorfleet_cluster::spec::ClusterSpec;
 pub struct SessionOptions {
     device_filters: Vec<String>,
     timeout: Option<Duration>,
+    open_timeout: Option<Duration>,
     isolate_state: bool,
     allow_soft_placement: bool,
     log_device_placement: bool,
     optimize: bool,
     threads: Option<usize>,
+    limits: cluster::Threads,
+    pools: Vec<Option<usize>>,
     cluster: Option<ClusterSpec>,
 }
 
@@ -34,11 +38,14 @@ impl Default for SessionOptions {
         SessionOptions {
             device_filters: Vec::new(),
             timeout: None,
+            open_timeout: None,
             isolate_state: false,
             allow_soft_placement: false,
             log_device_placement: false,
             optimize: true,
             threads: None,
+            limits: cluster::Threads::default(),
+            pools: Vec::new(),
             cluster: None,
         }
     }
@@ -56,6 +63,17 @@ impl SessionOptions {
     pub fn timeout(mut self, limit: Duration) -> SessionOptions {
         self.timeout = Some(limit);
         self
+    }
+
+    /// Limits how long opening the session may take, in which servers that are not up yet are waited
+    /// for.
+    pub fn open_timeout(mut self, limit: Duration) -> SessionOptions {
+        self.open_timeout = Some(limit);
+        self
+    }
+
+    pub(super) fn open_limit(&self) -> Option<Duration> {
+        self.open_timeout
     }
 
     /// Keeps variables apart from those of other sessions, and forgets them with the session.
@@ -88,15 +106,38 @@ impl SessionOptions {
         self
     }
 
+    /// How many nodes of a step run at once, on each task; as many as it has threads by default.
+    pub fn inter_op_threads(mut self, limit: usize) -> SessionOptions {
+        self.limits.inter_op = Some(limit.max(1));
+        self
+    }
+
+    /// How many threads one node computes on; all of its task's by default.
+    pub fn intra_op_threads(mut self, limit: usize) -> SessionOptions {
+        self.limits.intra_op = Some(limit.max(1));
+        self
+    }
+
+    /// Adds a pool that steps may choose with [`RunOptions::thread_pool`], as small ones that shall
+    /// not wait behind large ones. Pools count from 0 in the order in which they are added; `None`
+    /// takes as many threads as there are.
+    pub fn thread_pool(mut self, threads: impl Into<Option<usize>>) -> SessionOptions {
+        self.pools.push(threads.into().map(|count| count.max(1)));
+        self
+    }
+
     /// Replaces the cluster that the servers booted with.
     pub fn cluster(mut self, cluster: ClusterSpec) -> SessionOptions {
         self.cluster = Some(cluster);
         self
     }
 
-    pub(super) fn num_threads(&self) -> usize {
-        let all = || std::thread::available_parallelism().map_or(2, usize::from);
-        self.threads.unwrap_or_else(all).max(1)
+    /// The threads of a session in this process.
+    pub(super) fn host_config(&self) -> Config {
+        match self.threads {
+            Some(count) => Config::default().threads(count),
+            None => Config::default(),
+        }
     }
 
     pub(super) fn to_cluster(&self) -> cluster::SessionOptions {
@@ -105,6 +146,8 @@ impl SessionOptions {
             isolate_session_state: self.isolate_state,
             timeout: self.timeout,
             cluster: self.cluster.clone(),
+            threads: self.limits,
+            thread_pools: self.pools.clone(),
             ..cluster::SessionOptions::default()
         };
         options.plan.allow_soft_placement = self.allow_soft_placement;
@@ -120,6 +163,7 @@ impl SessionOptions {
 pub struct RunOptions {
     trace: bool,
     timeout: Option<Duration>,
+    thread_pool: Option<u16>,
 }
 
 impl RunOptions {
@@ -135,8 +179,16 @@ impl RunOptions {
         self
     }
 
+    /// Runs the step on one of the pools that [`SessionOptions::thread_pool`] has added; on the first
+    /// by default.
+    pub fn thread_pool(mut self, number: u16) -> RunOptions {
+        self.thread_pool = Some(number);
+        self
+    }
+
     pub(super) fn to_cluster(&self) -> cluster::RunOptions {
         cluster::RunOptions {
+            inter_op_thread_pool: self.thread_pool.map_or(0, i32::from),
             trace: self.trace,
             timeout: self.timeout,
             ..cluster::RunOptions::default()

@@ -1,0 +1,187 @@
+//! How well classes are told apart.
+
+use std::panic::Location;
+
+use tensorfleet_tensor::DType;
+
+use super::{Metric, is_among, is_greatest, keep, ratio};
+use crate::output::{Operand, Output};
+
+/// Keeps ratios of nothing finite, as TensorFlow does.
+const EPSILON: f64 = 1e-6;
+
+impl Metric {
+    /// The part of rows whose greatest logit is at the number of their class.
+    #[track_caller]
+    pub fn accuracy(name: &str, logits: &Output, classes: impl Operand) -> Metric {
+        Metric::mean(name, &is_greatest(logits, classes))
+    }
+
+    /// The part of rows among whose `k` greatest logits their class is.
+    #[track_caller]
+    pub fn top_k_accuracy(name: &str, logits: &Output, classes: impl Operand, k: i32) -> Metric {
+        Metric::mean(name, &is_among(logits, classes, k))
+    }
+
+    /// The part of probabilities that are on their label's side of a threshold. Labels are 0 and 1,
+    /// or booleans.
+    #[track_caller]
+    pub fn binary_accuracy(
+        name: &str,
+        probabilities: &Output,
+        labels: impl Operand,
+        threshold: f64,
+    ) -> Metric {
+        let labels = probabilities.graph().operand(&labels, None).cast(DType::Bool);
+        Metric::mean(name, &probabilities.greater(threshold).equal(labels))
+    }
+
+    /// The mean cross entropy of each row's softmax with the number of its class.
+    #[track_caller]
+    pub fn sparse_softmax_cross_entropy(
+        name: &str,
+        logits: &Output,
+        classes: impl Operand,
+    ) -> Metric {
+        let op = logits.graph().op("SparseSoftmaxCrossEntropyWithLogits");
+        Metric::mean(name, &op.input(logits).input(classes).output())
+    }
+
+    /// Of what was predicted to be so, the part that is. Predictions and labels are booleans, or
+    /// numbers of which zero means no.
+    #[track_caller]
+    pub fn precision(name: &str, predictions: &Output, labels: impl Operand) -> Metric {
+        hits(name, Location::caller(), predictions, labels, |hits, predicted, _| (hits, predicted))
+    }
+
+    /// Of what is so, the part that was predicted to be. Predictions and labels are booleans, or
+    /// numbers of which zero means no.
+    #[track_caller]
+    pub fn recall(name: &str, predictions: &Output, labels: impl Operand) -> Metric {
+        hits(name, Location::caller(), predictions, labels, |hits, _, true_ones| (hits, true_ones))
+    }
+
+    /// The area under the curve of true positives over false positives, of probabilities, at so
+    /// many thresholds (TensorFlow takes 200).
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session, metrics::Metric};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let probabilities = graph.placeholder::<f32>([None]);
+    /// let labels = graph.placeholder::<bool>([None]);
+    /// let auc = Metric::auc("auc", &probabilities, &labels, 200);
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// let feeds = ((&probabilities, [0.9f32, 0.2, 0.6]), (&labels, [true, false, true]));
+    /// let area = session.run(feeds, auc.updated().value::<f32>())?;
+    /// assert!((area - 1.0).abs() < 1e-4);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn auc(
+        name: &str,
+        probabilities: &Output,
+        labels: impl Operand,
+        thresholds: usize,
+    ) -> Metric {
+        let graph = probabilities.graph();
+        let steps = thresholds.max(2);
+        keep(
+            graph,
+            name,
+            Location::caller(),
+            || {
+                // The first and the last threshold are outside, so that the curve is whole.
+                let levels: Vec<f64> = (0..steps)
+                    .map(|step| match step {
+                        0 => -1e-7,
+                        step if step + 1 == steps => 1.0 + 1e-7,
+                        step => step as f64 / (steps - 1) as f64,
+                    })
+                    .collect();
+                let levels = graph.constant(([steps, 1], levels));
+                let row = |x: Output| x.cast(DType::Double).reshape([1i32, -1]);
+                let above = row(probabilities.clone()).greater(&levels).cast(DType::Double);
+                let label = row(graph.operand(&labels, None).cast(DType::Bool));
+                let other = 1.0 - &label;
+                let count = |x: Output| x.sum_along(1, false).with_shape([Some(steps)]);
+                [
+                    ("true_positives", count(&above * &label)),
+                    ("false_negatives", count((1.0 - &above) * &label)),
+                    ("false_positives", count(&above * &other)),
+                    ("true_negatives", count((1.0 - &above) * &other)),
+                ]
+            },
+            |[true_positives, false_negatives, false_positives, true_negatives]| {
+                let found = &true_positives + false_negatives + EPSILON;
+                let height = (true_positives + EPSILON) / found;
+                let along = &false_positives / (&false_positives + true_negatives + EPSILON);
+                let (all, first) = (steps as i32 - 1, [0i32]);
+                let widths = along.slice(&first, &[all]) - along.slice(&[1], &[all]);
+                let heights = height.slice(&first, &[all]) + height.slice(&[1], &[all]);
+                (widths * heights * 0.5).sum()
+            },
+        )
+    }
+
+    /// The mean over classes of what predictions and labels have in common, over what either has,
+    /// for segmentation. Predictions and labels are numbers of classes.
+    #[track_caller]
+    pub fn mean_iou(
+        name: &str,
+        predictions: &Output,
+        labels: impl Operand,
+        classes: usize,
+    ) -> Metric {
+        let graph = predictions.graph();
+        keep(
+            graph,
+            name,
+            Location::caller(),
+            || {
+                let one_hot = |x: Output| {
+                    let hot = x.cast(DType::Int64).reshape([-1i32]).one_hot(classes);
+                    hot.cast(DType::Double)
+                };
+                let (predicted, label) =
+                    (one_hot(predictions.clone()), one_hot(graph.operand(&labels, None)));
+                // How often each class was taken for each.
+                let confused = label.matmul_with(&predicted, true, false);
+                [("confusion", confused.with_shape([Some(classes), Some(classes)]))]
+            },
+            |[confused]| {
+                let common = graph.op("DiagPart").input(&confused).output();
+                let either = confused.sum_along(0, false) + confused.sum_along(1, false) - &common;
+                let present = either.greater(0.0).cast(DType::Double).sum();
+                ratio(&ratio(&common, &either).sum(), &present)
+            },
+        )
+    }
+}
+
+/// A ratio of two of: right predictions, all predictions, all that should have been predicted.
+fn hits(
+    name: &str,
+    caller: &'static Location<'static>,
+    predictions: &Output,
+    labels: impl Operand,
+    choose: impl Fn(Output, Output, Output) -> (Output, Output),
+) -> Metric {
+    let graph = predictions.graph();
+    keep(
+        graph,
+        name,
+        caller,
+        || {
+            let flags = |x: Output| x.cast(DType::Bool).cast(DType::Double);
+            let predicted = flags(predictions.clone());
+            let label = flags(graph.operand(&labels, None));
+            let (part, whole) = choose((&predicted * &label).sum(), predicted.sum(), label.sum());
+            [("part", part), ("whole", whole)]
+        },
+        |[part, whole]| ratio(&part, &whole),
+    )
+}
