@@ -17,7 +17,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("cluster", &["planner", "runtime"]),
     ("rpc", &["cluster", "proto"]),
     ("server", &["rpc", "ops"]),
-    ("client", &["rpc", "ops"]),
+    ("client", &["server"]),
     ("strategy", &["client"]),
     ("tensorfleet", &["strategy", "server"]),
     ("testing", &["strategy", "server"]),

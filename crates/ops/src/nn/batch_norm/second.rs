@@ -28,7 +28,7 @@ fn axes(format: &str) -> Vec<i32> {
 /// The gradients by the input, the scale and the offset.
 fn first_order(g: &Context<'_>) -> Result<[Output; 3]> {
     let (x_type, epsilon) = (g.dtype(g.input(1)), f64::from(g.attrs().float("epsilon")?));
-    let format = String::from_utf8_lossy(&g.attrs().bytes("data_format")?).into_owned();
+    let format = String::from_utf8_lossy(g.attrs().bytes("data_format")?).into_owned();
     let axes = axes(&format);
     let all = g.vector(&axes)?;
     let over =
