@@ -95,6 +95,47 @@ def test_training_survives_random_kills(cluster, tmp_path, mix):
     np.testing.assert_allclose(value, expected(last), rtol=1e-4)
 
 
+@pytest.mark.ours("TensorFlow replaces the data of a checkpoint before it replaces the index")
+@pytest.mark.parametrize("sharded", [False, True])
+def test_a_checkpoint_that_is_being_replaced_is_whole(cluster, tmp_path, sharded):
+    """Programs that save under one name again and again have no other checkpoint to go back to."""
+    tasks = cluster(num_workers=1, num_ps=2)
+    path, size = str(tmp_path / "model"), 20_000
+    variables = []
+    for task in range(2):
+        with tf.device(f"/job:ps/task:{task}"):
+            variables.append(v1.get_variable(f"v{task}", initializer=np.zeros(size, "f")))
+    step = v1.placeholder(tf.float32, [])
+    fill = [variable.assign(tf.fill([size], step)) for variable in variables]
+    saver = v1.train.Saver(sharded=sharded)
+    choose = random.Random(str(sharded))
+    config = v1.ConfigProto(operation_timeout_in_ms=30_000)
+    saved = 0
+    for _ in range(4):
+        job, index = choose.choice([("worker", 0), ("ps", 0), ("ps", 1)])
+        # It is not closed: that would wait for its master, which may be dead.
+        session = v1.Session(tasks.target(), config=config)
+        if saved:
+            saver.restore(session, path)
+        session.run(fill, {step: saved + 1})
+        saver.save(session, path, write_meta_graph=False, write_state=False)
+        saved += 1
+        timer = threading.Timer(choose.random() * 0.2, tasks.restart, [job, index])
+        timer.start()
+        with pytest.raises(tf.errors.OpError):
+            while True:
+                session.run(fill, {step: saved + 1})
+                saver.save(session, path, write_meta_graph=False, write_state=False)
+                saved += 1
+        timer.join()
+        reader = tf.train.load_checkpoint(path)
+        values = [reader.get_tensor(f"v{task}") for task in range(2)]
+        assert np.all(values[0] == values[0][0]) and np.array_equal(*values)
+        # The last save may have come to its end without anybody hearing of it.
+        assert values[0][0] in (saved, saved + 1)
+        saved = int(values[0][0])
+
+
 @pytest.mark.ours("TensorFlow's calls may wait for a task that died until it is back")
 def test_a_step_that_loses_a_task_fails_soon_and_says_which(cluster):
     tasks = cluster(num_workers=2, num_ps=2)

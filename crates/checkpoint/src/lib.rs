@@ -50,5 +50,5 @@ mod versions;
 pub use checkpoint::Checkpoint;
 #[cfg(feature = "object_store")]
 pub use fs::ObjectFileSystem;
-pub use fs::{FileSystem, LocalFileSystem, ReadFile, SchemeFileSystem, WriteFile, scheme};
+pub use fs::{Claim, FileSystem, LocalFileSystem, ReadFile, SchemeFileSystem, WriteFile, scheme};
 pub use slice::{ShapeAndSlice, TensorSlice};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_tensor::{Code, Result, data_loss, internal, invalid_argument};
 
+use super::aside::Aside;
 use super::reader::Index;
 use super::writer::write_index;
 use super::{data_path, index_path};
@@ -55,10 +56,18 @@ pub fn merge(
     let shards = merged.shards.len();
     header.num_shards = shards as i32;
     let index = write_index(files, merged_prefix, &header, &merged.entries)?;
+    // A bundle that is merged into its own prefix is old and new at once.
+    let old = match prefixes.contains(&merged_prefix) {
+        true => None,
+        false => Some(Aside::step(files, merged_prefix, shards)),
+    };
     for (path, shard) in &merged.shards {
         files.rename(path, &data_path(merged_prefix, *shard, shards))?;
     }
     index.rename(&index_path(merged_prefix))?;
+    if let Some(old) = old {
+        old.delete(&**files);
+    }
     clean_up(&**files, prefixes, merged_prefix, options);
     Ok(())
 }

@@ -7,6 +7,7 @@
 //! cluster writes a bundle of its own; [`merge()`] then joins them by renaming the data files and
 //! writing one index.
 
+mod aside;
 mod entry;
 mod merge;
 mod reader;

@@ -9,6 +9,7 @@ use tensorfleet_tensor::{
     DType, Result, Shape, Tensor, internal, invalid_argument, unimplemented_error, wire,
 };
 
+use super::aside::Aside;
 use super::strings::encode_lengths;
 use super::variants;
 use super::{HEADER_KEY, data_path, header, index_path};
@@ -106,8 +107,11 @@ impl Writer {
         let Self { files, prefix, temporary, data, entries, .. } = self;
         data.finish()?;
         let index = write_index(&files, &prefix, &header(1), &entries)?;
+        let old = Aside::step(&files, &prefix, 1);
         temporary.rename(&data_path(&prefix, 0, 1))?;
-        index.rename(&index_path(&prefix))
+        index.rename(&index_path(&prefix))?;
+        old.delete(&*files);
+        Ok(())
     }
 
     fn add_bytes(&mut self, key: Vec<u8>, tensor: &Tensor) -> Result<()> {

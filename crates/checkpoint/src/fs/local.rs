@@ -7,7 +7,7 @@ use std::path::Path;
 
 use tensorfleet_tensor::{Code, Error, Result, out_of_range};
 
-use super::{FileSystem, ReadFile, WriteFile, directory, glob};
+use super::{Claim, FileSystem, ReadFile, WriteFile, directory, glob};
 
 /// What the operating system says when a directory is read as a file.
 const EISDIR: i32 = 21;
@@ -52,6 +52,11 @@ impl FileSystem for LocalFileSystem {
         Ok(())
     }
 
+    fn link(&self, from: &str, to: &str) -> Result<()> {
+        fs::remove_file(local(to)).ok();
+        fs::hard_link(local(from), local(to)).map_err(|error| failure(from, &error))
+    }
+
     fn delete(&self, path: &str) -> Result<()> {
         fs::remove_file(local(path)).map_err(|error| failure(path, &error))
     }
@@ -65,6 +70,10 @@ impl FileSystem for LocalFileSystem {
 
     fn delete_dir(&self, path: &str) -> Result<()> {
         fs::remove_dir(local(path)).map_err(|error| failure(path, &error))
+    }
+
+    fn claim(&self, path: &str, text: &str) -> Result<Option<Claim>> {
+        Claim::new(local(path), text).map(Some)
     }
 
     fn glob(&self, pattern: &str) -> Result<Vec<String>> {
@@ -107,7 +116,7 @@ fn local(path: &str) -> &str {
 }
 
 /// Turns an error of the operating system into TensorFlow's code and words.
-fn failure(path: &str, error: &io::Error) -> Error {
+pub(super) fn failure(path: &str, error: &io::Error) -> Error {
     let code = match error.kind() {
         ErrorKind::NotFound => Code::NotFound,
         ErrorKind::PermissionDenied => Code::PermissionDenied,

@@ -50,6 +50,13 @@ impl FileSystem for MemoryFileSystem {
         Ok(())
     }
 
+    fn link(&self, from: &str, to: &str) -> Result<()> {
+        let mut files = self.files.lock().unwrap();
+        let bytes = files.get(from).cloned().ok_or_else(|| not_found!("{from}"))?;
+        files.insert(to.to_owned(), bytes);
+        Ok(())
+    }
+
     fn delete(&self, path: &str) -> Result<()> {
         let removed = self.files.lock().unwrap().remove(path);
         removed.map(drop).ok_or_else(|| not_found!("{path}"))

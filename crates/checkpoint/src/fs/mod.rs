@@ -3,6 +3,7 @@
 //! Everything in this crate goes through [`FileSystem`], so that checkpoints can live elsewhere than
 //! on local disks: [`SchemeFileSystem`] goes by the scheme of each path. Paths are strings with `/` between their parts, as in TensorFlow.
 
+mod claim;
 mod glob;
 mod local;
 #[cfg(test)]
@@ -13,8 +14,9 @@ mod scheme;
 
 use std::fmt;
 
-use tensorfleet_tensor::Result;
+use tensorfleet_tensor::{Result, unimplemented_error};
 
+pub use claim::Claim;
 pub use local::LocalFileSystem;
 #[cfg(feature = "object_store")]
 pub use object::ObjectFileSystem;
@@ -36,6 +38,12 @@ pub trait FileSystem: fmt::Debug + Send + Sync {
     /// Moves a file, replacing one of the new name. Readers see the old or the new file, whole.
     fn rename(&self, from: &str, to: &str) -> Result<()>;
 
+    /// Gives a file a second name, replacing a file of that name; `UNIMPLEMENTED` where files cannot
+    /// have two.
+    fn link(&self, from: &str, to: &str) -> Result<()> {
+        Err(unimplemented_error!("{from} cannot also be called {to}"))
+    }
+
     /// Deletes a file.
     fn delete(&self, path: &str) -> Result<()>;
 
@@ -44,6 +52,13 @@ pub trait FileSystem: fmt::Debug + Send + Sync {
 
     /// Deletes an empty directory.
     fn delete_dir(&self, path: &str) -> Result<()>;
+
+    /// Keeps others from claiming the same path until the claim is dropped; `ALREADY_EXISTS`, with
+    /// the text of the claim that is there, if somebody else has it. Where nothing can be locked,
+    /// nobody is refused.
+    fn claim(&self, _path: &str, _text: &str) -> Result<Option<Claim>> {
+        Ok(None)
+    }
 
     /// Lists, in order, the paths that match a pattern with `*`, `?` and `[a-z]` within its parts.
     fn glob(&self, pattern: &str) -> Result<Vec<String>>;

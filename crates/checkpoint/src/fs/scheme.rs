@@ -2,7 +2,7 @@
 
 use tensorfleet_tensor::{Result, unimplemented_error};
 
-use super::{FileSystem, LocalFileSystem, ReadFile, WriteFile};
+use super::{Claim, FileSystem, LocalFileSystem, ReadFile, WriteFile};
 
 /// All file systems: each path says by its scheme where it is.
 ///
@@ -65,6 +65,10 @@ impl FileSystem for SchemeFileSystem {
         self.of(from)?.rename(from, to)
     }
 
+    fn link(&self, from: &str, to: &str) -> Result<()> {
+        self.of(from)?.link(from, to)
+    }
+
     fn delete(&self, path: &str) -> Result<()> {
         self.of(path)?.delete(path)
     }
@@ -75,6 +79,10 @@ impl FileSystem for SchemeFileSystem {
 
     fn delete_dir(&self, path: &str) -> Result<()> {
         self.of(path)?.delete_dir(path)
+    }
+
+    fn claim(&self, path: &str, text: &str) -> Result<Option<Claim>> {
+        self.of(path)?.claim(path, text)
     }
 
     fn glob(&self, pattern: &str) -> Result<Vec<String>> {
