@@ -103,3 +103,35 @@ def test_a_run_that_was_interrupted_is_as_if_it_had_not_been(target, tmp_path):
             assert session.run(iterator.get_next()) == 0
     first, again = elements(target, build)
     assert sorted(first) == sorted(again) == list(range(20))
+
+
+def test_a_snapshot_of_other_elements_is_another(target, tmp_path):
+    def found(last, double):
+        def build():
+            values = np.append(np.arange(30), last)
+            function = (lambda x: x * 2) if double else (lambda x: x * 3)
+            return Dataset.from_tensor_slices(values).map(function).snapshot(str(tmp_path), compression=None)
+
+        return sorted(elements(target, build)[0])
+
+    twice = [2 * value for value in range(30)]
+    assert found(50, double=True) == twice + [100]
+    assert found(51, double=True) == twice + [102]
+    assert found(50, double=False)[-1] == 150
+
+
+def test_one_iteration_at_a_time_fills_a_cache_file(target, tmp_path):
+    path = tmp_path / "cache"
+    with v1.Session(target) as session:
+        iterators = [v1.data.make_initializable_iterator(Dataset.range(3).cache(str(path))) for _ in range(2)]
+        first, second = (iterator.get_next() for iterator in iterators)
+        session.run([iterator.initializer for iterator in iterators])
+        assert session.run(first) == 0
+        with pytest.raises(tf.errors.AlreadyExistsError, match="concurrent caching iterator running"):
+            session.run(second)
+        assert [session.run(first) for _ in range(2)] == [1, 2]
+        with pytest.raises(tf.errors.OutOfRangeError):
+            session.run(first)
+        session.run(iterators[1].initializer)
+        assert [session.run(second) for _ in range(3)] == [0, 1, 2]
+    assert not list(tmp_path.glob("*.lockfile"))

@@ -89,6 +89,10 @@ impl FunctionRunner for SessionFunctions {
         })
     }
 
+    fn describe(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        self.library.describe(out)
+    }
+
     fn fork(&self) -> Arc<dyn FunctionRunner> {
         Arc::new(SessionFunctions::new(&self.library, &self.task, &self.session))
     }

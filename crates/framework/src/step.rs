@@ -59,6 +59,11 @@ pub trait FunctionRunner: fmt::Debug + Send + Sync {
         Err(unimplemented_error!("function {} cannot be called on {device}", function.name))
     }
 
+    /// Writes down what the functions compute, for who has to tell libraries apart.
+    fn describe(&self, _out: &mut dyn fmt::Write) -> fmt::Result {
+        Ok(())
+    }
+
     /// A runner of the same functions with kernels of their own: what stateful nodes keep, as the
     /// position of a random generator, starts anew.
     fn fork(&self) -> Arc<dyn FunctionRunner>;

@@ -1,6 +1,7 @@
 //! Functions: named subgraphs with a signature.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -60,6 +61,13 @@ impl FunctionLibrary {
     pub fn merge(&mut self, other: &FunctionLibrary) {
         self.functions.extend(other.functions.iter().map(|(k, v)| (k.clone(), Arc::clone(v))));
         self.gradients.extend(other.gradients.iter().map(|(k, v)| (k.clone(), v.clone())));
+    }
+
+    /// Writes down all functions, in order and to the last element of their constants.
+    pub fn describe(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        let mut names: Vec<&String> = self.functions.keys().collect();
+        names.sort();
+        names.into_iter().try_for_each(|name| write!(out, "{:#?}", self.functions[name]))
     }
 
     /// Whether there are no functions.

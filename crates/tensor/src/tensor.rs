@@ -6,6 +6,7 @@
 //! that scalars cost no allocation.
 
 use std::fmt;
+use std::hash::{DefaultHasher, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -527,9 +528,22 @@ fn check_len(shape: &Shape, len: usize) -> Result<()> {
     }
 }
 
+/// Shows the first elements. The alternate form, `{:#?}`, tells tensors apart by all of them.
 impl fmt::Debug for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.dtype, self.shape)?;
+        if f.alternate() {
+            return match &self.storage {
+                Storage::Strings(values) => write!(f, " {values:?}"),
+                Storage::Variants(values) => write!(f, " {values:#?}"),
+                _ if self.dtype.is_plain() => {
+                    let mut hasher = DefaultHasher::new();
+                    hasher.write(self.raw());
+                    write!(f, " #{:x}", hasher.finish())
+                }
+                _ => Ok(()),
+            };
+        }
         if let Storage::Strings(values) = &self.storage {
             return write!(f, " {:?}", &values[..values.len().min(8)]);
         }
@@ -548,6 +562,17 @@ impl fmt::Debug for Tensor {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_long_form_sees_every_element() {
+        let [a, b] = [8f32, 9.0].map(|last| {
+            let mut values = [0f32; 20];
+            values[19] = last;
+            Tensor::vector(&values).unwrap()
+        });
+        assert_eq!(format!("{a:?}"), format!("{b:?}"));
+        assert_ne!(format!("{a:#?}"), format!("{b:#?}"));
+    }
 
     #[test]
     fn writing_shared_storage_copies_it() {

@@ -5,10 +5,11 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use tensorfleet_checkpoint::bundle;
+use tensorfleet_checkpoint::{Claim, bundle};
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Resource, cpu};
-use tensorfleet_tensor::{Result, Tensor};
+use tensorfleet_tensor::{Code, Result, Tensor, already_exists};
 
 use super::dataset::{
     Cardinality, Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature,
@@ -162,7 +163,7 @@ impl Dataset for CacheDataset {
                 }
                 Ok(Box::new(Writing {
                     input: scope.iterate(&*self.input)?,
-                    writer: Some(bundle::Writer::new(files, name)?),
+                    file: File::New(name.clone()),
                     written: 0,
                     components,
                 }))
@@ -208,16 +209,50 @@ fn key(element: u64, component: usize, components: usize) -> String {
 
 struct Writing {
     input: Box<dyn Elements>,
-    /// Absent when the file is complete.
-    writer: Option<bundle::Writer>,
+    file: File,
     written: u64,
     components: usize,
+}
+
+enum File {
+    /// Nobody has asked for an element yet.
+    New(String),
+    Open {
+        writer: bundle::Writer,
+        _claim: Option<Claim>,
+    },
+    Complete,
+}
+
+impl File {
+    /// Starts a file, which one iteration at a time may write.
+    fn open(name: &str) -> Result<File> {
+        let files = files();
+        let lock = format!("{name}_0.lockfile");
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let writer = bundle::Writer::new(Arc::clone(&files), name)?;
+        let claim = files.claim(&lock, &format!("Created at: {now}"));
+        let claim = claim.map_err(|error| match error.code() {
+            Code::AlreadyExists => already_exists!(
+                "There appears to be a concurrent caching iterator running - cache lockfile already \
+                 exists ('{lock}'). If you are sure no other running TF computations are using this \
+                 cache prefix, delete the lockfile and re-initialize the iterator. Lockfile \
+                 contents: {}",
+                error.message()
+            ),
+            _ => error,
+        })?;
+        Ok(File::Open { writer, _claim: claim })
+    }
 }
 
 impl Elements for Writing {
     fn next(&mut self) -> Pending<'_, Option<Element>> {
         Box::pin(async move {
-            let Some(writer) = &mut self.writer else { return Ok(None) };
+            if let File::New(name) = &self.file {
+                self.file = File::open(name)?;
+            }
+            let File::Open { writer, .. } = &mut self.file else { return Ok(None) };
             let element = self.input.next().await?;
             match &element {
                 Some(element) => {
@@ -227,7 +262,8 @@ impl Elements for Writing {
                     self.written += 1;
                 }
                 None => {
-                    if let Some(writer) = self.writer.take() {
+                    let complete = std::mem::replace(&mut self.file, File::Complete);
+                    if let File::Open { writer, _claim } = complete {
                         writer.finish()?;
                     }
                 }

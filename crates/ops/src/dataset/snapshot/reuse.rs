@@ -1,12 +1,13 @@
 //! `SnapshotDatasetV2`: elements that are made once, and read from files ever after.
 
+use std::fmt::{self, Write};
 use std::hash::Hasher;
 use std::sync::Arc;
 
 use rustc_hash::FxHasher;
-use tensorfleet_framework::{Attrs, Op};
+use tensorfleet_framework::{Attrs, FunctionRunner, Op};
 use tensorfleet_graph::Func;
-use tensorfleet_tensor::Result;
+use tensorfleet_tensor::{Result, internal};
 
 use super::super::dataset::{
     Cardinality, Dataset, DatasetRef, Elements, Inputs, MakeDataset, Signature, dataset,
@@ -14,7 +15,7 @@ use super::super::dataset::{
 use super::super::scope::{Captured, Scope};
 use super::load::Reading;
 use super::save::Saving;
-use super::shards::{Stored, Writer, compression, read_metadata};
+use super::shards::{self, Stored, compression, read_metadata};
 use crate::record::Compression;
 
 pub(in super::super) const OPS: &[Op] = &[Op {
@@ -68,7 +69,12 @@ impl MakeDataset for Snapshot {
     fn make(&self, inputs: &Inputs<'_, '_>, signature: Signature) -> Result<DatasetRef> {
         let input = inputs.dataset(0)?;
         let path = String::from_utf8_lossy(inputs.string(1, "path")?);
-        let hash = self.hash.unwrap_or_else(|| fingerprint(&*input)).to_string();
+        let functions = &inputs.context().step().functions;
+        let hash = match self.hash {
+            Some(hash) => hash,
+            None => fingerprint(&*input, &**functions)?,
+        };
+        let hash = hash.to_string();
         let directory = format!("{path}/{hash}");
         let shards = 2 + self.reader_arguments;
         Ok(Arc::new(SnapshotDataset {
@@ -82,10 +88,26 @@ impl MakeDataset for Snapshot {
 }
 
 /// Tells pipelines apart: by their transformations, the functions and the tensors in them.
-fn fingerprint(dataset: &dyn Dataset) -> u64 {
-    let mut hasher = FxHasher::default();
-    hasher.write(format!("{dataset:?}").as_bytes());
-    hasher.finish()
+///
+/// All functions of the graph count. Some of them may have nothing to do with the pipeline, but a
+/// snapshot that is made once more does less harm than one of other elements.
+fn fingerprint(dataset: &dyn Dataset, functions: &dyn FunctionRunner) -> Result<u64> {
+    let mut words = Words::default();
+    write!(words, "{dataset:#?}")
+        .and_then(|()| functions.describe(&mut words))
+        .map_err(|_| internal!("a pipeline cannot be written down"))?;
+    Ok(words.0.finish())
+}
+
+/// Text of which only the hash is kept.
+#[derive(Default)]
+struct Words(FxHasher);
+
+impl fmt::Write for Words {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.write(text.as_bytes());
+        Ok(())
+    }
 }
 
 #[derive(Debug)]
@@ -120,7 +142,8 @@ impl Dataset for SnapshotDataset {
             let shards = self.stored.shards(&metadata)?;
             return Ok(Box::new(Reading::new(scope, shards, &self.reader)?));
         }
-        let writer = Writer::new(directory, self.hash.clone(), *compression, &signature.types)?;
+        let writer =
+            shards::Writer::new(directory, self.hash.clone(), *compression, &signature.types)?;
         Ok(Box::new(Saving {
             input: scope.iterate(&*self.input)?,
             writer: Some(writer),
