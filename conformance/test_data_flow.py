@@ -85,6 +85,19 @@ def test_an_accumulator_averages_and_drops_stale_gradients(target):
         assert session.run(accumulator.num_accumulated()) == 0
 
 
+def test_sparse_gradients_are_added_as_tensorflow_adds_them(target):
+    """Rows of one gradient that have the same index, as lookups of a word twice make them, stay apart."""
+    found = []
+    for where in ("", target):
+        with tf.Graph().as_default(), v1.Session(where) as session:
+            accumulator = v1.SparseConditionalAccumulator(tf.float32, shape=[6, 1])
+            for indices, values in [([3, 3, 1], [[1.0], [2.0], [3.0]]), ([1, 3, 5], [[4.0], [5.0], [6.0]])]:
+                session.run(accumulator.apply_grad(indices, values))
+            found.append(session.run(accumulator.take_grad(2)))
+    for ours, theirs in zip(*found):
+        np.testing.assert_array_equal(ours, theirs)
+
+
 def test_a_tensor_array_carries_a_loop_and_its_gradient(target):
     x = v1.placeholder(tf.float32, [])
 

@@ -5,7 +5,7 @@ import re
 import pytest
 import tensorflow as tf
 import tensorflow.compat.v1 as v1
-from tensorflow.python.ops import gen_data_flow_ops, lookup_ops
+from tensorflow.python.ops import data_flow_ops, gen_data_flow_ops, lookup_ops
 
 
 def dense(key=tf.int64, empty=0, deleted=-1, **options):
@@ -49,6 +49,10 @@ def shared(kind, *args, **options):
 
 
 FIFO, SHUFFLE, PADDING = v1.FIFOQueue, v1.RandomShuffleQueue, v1.PaddingFIFOQueue
+def barrier(types, shapes):
+    return lambda: data_flow_ops.Barrier(types, shapes=shapes, shared_name="b").ready_size()
+
+
 CONFLICTS = {
     "capacity": (shared(FIFO, 10, tf.float32), shared(FIFO, 15, tf.float32)),
     "types": (shared(FIFO, 10, tf.float32), shared(FIFO, 10, tf.int32)),
@@ -57,6 +61,11 @@ CONFLICTS = {
     "least": (shared(SHUFFLE, 10, 5, tf.float32), shared(SHUFFLE, 10, 3, tf.float32)),
     "seeds": (shared(SHUFFLE, 10, 5, tf.float32, seed=1), shared(SHUFFLE, 10, 5, tf.float32, seed=2)),
     "padding": (shared(PADDING, 10, tf.float32, [[3]]), shared(PADDING, 10, tf.float32, [[2]])),
+    "several shapes": (
+        shared(FIFO, 10, [tf.float32] * 2, [[1], []]), shared(FIFO, 10, [tf.float32] * 2, [[1], [3]])
+    ),
+    "barrier types": (barrier([tf.float32, tf.float32], [[], []]), barrier([tf.float32, tf.int32], [[], []])),
+    "barrier shapes": (barrier([tf.float32], [[]]), barrier([tf.float32], [[2]])),
     "no conflict": (shared(PADDING, 10, tf.float32, [[None]]), shared(PADDING, 10, tf.float32, [[3]])),
 }
 

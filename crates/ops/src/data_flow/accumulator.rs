@@ -3,7 +3,8 @@
 //! A gradient computed for an older global step than the accumulator's is stale and dropped. Taking
 //! the sum begins the next step. Those who wait for it stand in line, as at a queue.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::cmp::Ordering;
+use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -62,11 +63,15 @@ struct State {
 #[derive(Debug)]
 enum Sum {
     Dense(Tensor),
-    /// Each row with the number of gradients that have it.
-    Sparse {
-        rows: BTreeMap<i64, (Tensor, usize)>,
-        row_shape: Shape,
-    },
+    Sparse { rows: Vec<SumRow>, row_shape: Shape },
+}
+
+/// A row of the sum, and how many rows of gradients were added up in it.
+#[derive(Debug)]
+struct SumRow {
+    index: i64,
+    value: Tensor,
+    count: usize,
 }
 
 #[derive(Debug)]
@@ -160,9 +165,7 @@ impl Sum {
             Gradient::Dense(tensor) => Ok(Sum::Dense(tensor)),
             Gradient::Sparse(rows) => {
                 let row_shape = without_first(rows.values.shape())?;
-                let mut sum = Sum::Sparse { rows: BTreeMap::new(), row_shape };
-                sum.add(Gradient::Sparse(rows))?;
-                Ok(sum)
+                Ok(Sum::Sparse { rows: sum_rows(&rows)?, row_shape })
             }
         }
     }
@@ -180,24 +183,8 @@ impl Sum {
                 add_tensors(sum, &tensor)
             }
             (Sum::Sparse { rows, row_shape }, Gradient::Sparse(gradient)) => {
-                if without_first(gradient.values.shape())? != *row_shape {
-                    return Err(invalid_argument!(
-                        "Shape mismatch: expected values of shape {row_shape}, got {}",
-                        gradient.values.shape()
-                    ));
-                }
-                for (position, &index) in gradient.indices.iter().enumerate() {
-                    let value = row(&gradient.values, position)?;
-                    match rows.get_mut(&index) {
-                        Some((sum, count)) => {
-                            add_tensors(sum, &value)?;
-                            *count += 1;
-                        }
-                        None => {
-                            rows.insert(index, (value, 1));
-                        }
-                    }
-                }
+                check_row_shape(row_shape, gradient.values.shape())?;
+                *rows = merge(std::mem::take(rows), sum_rows(&gradient)?)?;
                 Ok(())
             }
             _ => Err(internal!("an accumulator is either dense or sparse")),
@@ -216,18 +203,71 @@ impl Sum {
             Sum::Sparse { rows, row_shape } => {
                 let (mut indices, mut parts) = (Vec::new(), Vec::new());
                 let mut dtype = DType::Float;
-                for (index, (mut sum, own)) in rows {
+                for SumRow { index, mut value, count: own } in rows {
                     if count.is_some() {
-                        divide_tensor(&mut sum, own)?;
+                        divide_tensor(&mut value, own)?;
                     }
-                    dtype = sum.dtype();
+                    dtype = value.dtype();
                     indices.push(index);
-                    parts.push(sum);
+                    parts.push(value);
                 }
                 Ok(Gradient::Sparse(Rows { indices, values: stack(dtype, &row_shape, &parts)? }))
             }
         }
     }
+}
+
+fn sum_rows(gradient: &Rows) -> Result<Vec<SumRow>> {
+    let rows = gradient.indices.iter().enumerate();
+    rows.map(|(position, &index)| {
+        Ok(SumRow { index, value: row(&gradient.values, position)?, count: 1 })
+    })
+    .collect()
+}
+
+/// Adds rows to rows, both taken to be in order of their indices.
+///
+/// TensorFlow looks at no index twice either: rows of one gradient that are out of order or have the
+/// same index stay apart, and that decides what a mean is divided by.
+fn merge(sum: Vec<SumRow>, gradient: Vec<SumRow>) -> Result<Vec<SumRow>> {
+    let mut merged = Vec::with_capacity(sum.len() + gradient.len());
+    let (mut sum, mut gradient) = (sum.into_iter().peekable(), gradient.into_iter().peekable());
+    while let (Some(have), Some(more)) = (sum.peek(), gradient.peek()) {
+        match have.index.cmp(&more.index) {
+            Ordering::Less => merged.extend(sum.next()),
+            Ordering::Greater => merged.extend(gradient.next()),
+            Ordering::Equal => {
+                if let (Some(mut both), Some(more)) = (sum.next(), gradient.next()) {
+                    add_tensors(&mut both.value, &more.value)?;
+                    both.count += more.count;
+                    merged.push(both);
+                }
+            }
+        }
+    }
+    merged.extend(sum.chain(gradient));
+    Ok(merged)
+}
+
+/// Checks that the rows of a gradient can be added to those of the sum.
+fn check_row_shape(row: &Shape, values: &Shape) -> Result<()> {
+    if values.rank() != row.rank() + 1 {
+        return Err(invalid_argument!(
+            "Shape mismatch: expected values rank {}, got {}",
+            row.rank() + 1,
+            values.rank()
+        ));
+    }
+    let dims = row.dims().iter().zip(&values.dims()[1..]).enumerate();
+    for (dim, (want, have)) in dims {
+        if want != have {
+            return Err(invalid_argument!(
+                "Shape mismatch: expected values dim {} to be {want}, got {have}",
+                dim + 1
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// A place in the line of those who want to take.
@@ -295,7 +335,7 @@ mod tests {
     #[test]
     fn rows_are_averaged_over_the_gradients_that_have_them() {
         let accumulator = accumulator(true);
-        for (indices, values) in [(vec![1, 4], [1f32, 2.0]), (vec![4, 0], [4.0, 5.0])] {
+        for (indices, values) in [(vec![1, 4], [1f32, 2.0]), (vec![0, 4], [5.0, 4.0])] {
             let values = Tensor::vector(&values).unwrap();
             accumulator.apply(0, Gradient::Sparse(Rows { indices, values })).unwrap();
         }
@@ -303,5 +343,20 @@ mod tests {
         let Some(Gradient::Sparse(rows)) = taken else { panic!("no gradient") };
         assert_eq!(rows.indices, [0, 1, 4]);
         assert_eq!(rows.values.values::<f32>().unwrap(), [5.0, 1.0, 3.0]);
+    }
+
+    #[test]
+    fn rows_of_one_gradient_stay_apart() {
+        let accumulator = accumulator(true);
+        let rows = |indices: &[i64], values: &[f32]| {
+            let values = Tensor::vector(values).unwrap();
+            Gradient::Sparse(Rows { indices: indices.to_vec(), values })
+        };
+        accumulator.apply(0, rows(&[3, 3, 1], &[1.0, 2.0, 3.0])).unwrap();
+        accumulator.apply(0, rows(&[3, 4], &[5.0, 6.0])).unwrap();
+        let taken = accumulator.take(2).now().unwrap();
+        let Some(Gradient::Sparse(rows)) = taken else { panic!("no gradient") };
+        assert_eq!(rows.indices, [3, 3, 1, 4]);
+        assert_eq!(rows.values.values::<f32>().unwrap(), [3.0, 2.0, 3.0, 6.0]);
     }
 }

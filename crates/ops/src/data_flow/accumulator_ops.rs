@@ -262,8 +262,8 @@ impl Apply {
         }
         let indices = indices.values::<i64>()?;
         if let Some(expected) = accumulator.signature.shape.dims.as_deref() {
-            let shape = if self.has_known_shape { shape.to_i64_vec()? } else { Vec::new() };
-            check_sparse(expected, &shape, indices, values)?;
+            let shape = if self.has_known_shape { Some(shape.to_i64_vec()?) } else { None };
+            check_sparse(expected, shape.as_deref(), indices, values)?;
         }
         Ok(Gradient::Sparse(Rows { indices: indices.to_vec(), values: values.clone() }))
     }
@@ -272,11 +272,20 @@ impl Apply {
 /// Checks a sparse gradient against the shape of its accumulator.
 fn check_sparse(
     expected: &[Option<usize>],
-    shape: &[i64],
+    shape: Option<&[i64]>,
     indices: &[i64],
     values: &Tensor,
 ) -> Result<()> {
-    for (dim, (want, &have)) in expected.iter().zip(shape).enumerate() {
+    if let Some(shape) = shape
+        && shape.len() < expected.len()
+    {
+        return Err(invalid_argument!(
+            "Shape mismatch: expected shape rank at least {}, got {}",
+            expected.len(),
+            shape.len()
+        ));
+    }
+    for (dim, (want, &have)) in expected.iter().zip(shape.unwrap_or_default()).enumerate() {
         if let Some(want) = want
             && have != *want as i64
         {

@@ -99,8 +99,9 @@ impl State {
                 ));
             }
         }
+        // Only keys that are new make a batch.
         let batch = self.next_batch;
-        self.next_batch = self.next_batch.wrapping_add(1);
+        let next_batch = &mut self.next_batch;
         for (at, (key, value)) in keys.iter().zip(values).enumerate() {
             if self.closed && !self.incomplete.contains_key(key) {
                 return Err(cancelled!(
@@ -112,10 +113,10 @@ impl State {
                     self.incomplete.len()
                 ));
             }
-            let begun = self
-                .incomplete
-                .entry(key.clone())
-                .or_insert_with(|| Begun { batch, components: vec![None; components] });
+            let begun = self.incomplete.entry(key.clone()).or_insert_with(|| {
+                *next_batch = batch.wrapping_add(1);
+                Begun { batch, components: vec![None; components] }
+            });
             if begun.components[index].is_some() {
                 return Err(invalid_argument!(
                     "Key {} already has a value for component {index} in barrier {name}",

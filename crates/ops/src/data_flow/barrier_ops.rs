@@ -9,7 +9,7 @@ use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
 
 use super::barrier::{Barrier, Element, Signature};
 use super::join::{row, stack, without_first};
-use super::named::{Named, check_signature, input_words, resource_of};
+use super::named::{Named, check_signature, input_words, resource_of, shape_list, type_list};
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -105,16 +105,19 @@ impl Kernel for Make {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let make = |name: &str| Ok(Barrier::new(name, self.signature.clone()));
         let barrier = self.named.output(ctx, make)?;
-        if barrier.signature != self.signature {
-            return Err(invalid_argument!(
-                "Shared barrier '{}' has component types {:?} of shapes {:?}, but {:?} of {:?} \
-                 were requested.",
-                barrier.name,
-                barrier.signature.dtypes,
-                barrier.signature.shapes,
-                self.signature.dtypes,
-                self.signature.shapes
-            ));
+        let refuse = |what: &str, have: String, want: String| {
+            invalid_argument!(
+                "Shared barrier '{}' has component {what} {have} but requested component {what} \
+                 were {want}",
+                barrier.name
+            )
+        };
+        let (have, want) = (&barrier.signature, &self.signature);
+        if have.dtypes != want.dtypes {
+            return Err(refuse("types", type_list(&have.dtypes), type_list(&want.dtypes)));
+        }
+        if have.shapes != want.shapes {
+            return Err(refuse("shapes", shape_list(&have.shapes), shape_list(&want.shapes)));
         }
         Ok(())
     }

@@ -247,7 +247,10 @@ impl Resource for StagingMap {
 
 fn scalar_key(key: &Tensor) -> Result<i64> {
     if !key.shape().is_scalar() {
-        return Err(invalid_argument!("key must be an int64 scalar, got shape {}", key.shape()));
+        return Err(invalid_argument!(
+            "key must be an int64 scalar, got tensor with shape: {}",
+            key.shape()
+        ));
     }
     key.scalar_value()
 }
@@ -306,7 +309,10 @@ impl AsyncKernel for MapStage {
             if !limits.have_room(if begun { 0 } else { tuples }, state.bytes, more) {
                 return Ok(None);
             }
-            let mut tuple = state.incomplete.remove(&key).unwrap_or_else(|| vec![None; components]);
+            // A whole tuple does not mind one that was begun.
+            let begun =
+                if indices.len() < components { state.incomplete.remove(&key) } else { None };
+            let mut tuple = begun.unwrap_or_else(|| vec![None; components]);
             let taken = indices.iter().find(|&&index| tuple[index].is_some()).copied();
             if let Some(index) = taken {
                 state.incomplete.insert(key, tuple);

@@ -151,15 +151,24 @@ pub(crate) fn check_signature(
     if attrs_have == expected {
         return Ok(());
     }
-    let list =
-        |types: &[DType]| types.iter().map(|dtype| dtype.name()).collect::<Vec<_>>().join(", ");
     Err(invalid_argument!(
         "Signature mismatch, have: {}->{} expected: {}->{}",
         attrs_have.0.join(", "),
-        list(attrs_have.1),
+        type_list(attrs_have.1),
         expected.0.join(", "),
-        list(expected.1)
+        type_list(expected.1)
     ))
+}
+
+/// Types as messages list them.
+pub(crate) fn type_list(types: &[DType]) -> String {
+    types.iter().map(|dtype| dtype.name()).collect::<Vec<_>>().join(", ")
+}
+
+/// Shapes as messages list them.
+pub(crate) fn shape_list<S: ToString>(shapes: &[S]) -> String {
+    let words: Vec<String> = shapes.iter().map(ToString::to_string).collect();
+    format!("[{}]", words.join(", "))
 }
 
 /// The words for the types of inputs: the handle, then the given ones.

@@ -3,7 +3,7 @@
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
 use tensorfleet_tensor::{DType, PartialShape, Result, internal, invalid_argument};
 
-use super::named::{Named, reference};
+use super::named::{Named, reference, shape_list, type_list};
 use super::queue::{Kind, Queue, Signature};
 use crate::dataset::compatible;
 
@@ -267,10 +267,7 @@ impl Make {
             ));
         }
         if have.dtypes != want.dtypes {
-            let list = |types: &[DType]| {
-                types.iter().map(|dtype| dtype.name()).collect::<Vec<_>>().join(", ")
-            };
-            let (have, want) = (list(&have.dtypes), list(&want.dtypes));
+            let (have, want) = (type_list(&have.dtypes), type_list(&want.dtypes));
             return Err(refuse("component types", have, want, "were"));
         }
         // Shapes that are known in part only have to leave room for one that fits both.
@@ -282,11 +279,7 @@ impl Make {
             _ => have.shapes == want.shapes,
         };
         if !same_shapes {
-            let list = |shapes: &[PartialShape]| {
-                let words: Vec<String> = shapes.iter().map(ToString::to_string).collect();
-                format!("[{}]", words.join(","))
-            };
-            let (have, want) = (list(&have.shapes), list(&want.shapes));
+            let (have, want) = (shape_list(&have.shapes), shape_list(&want.shapes));
             return Err(refuse("component shapes", have, want, "were"));
         }
         Ok(())

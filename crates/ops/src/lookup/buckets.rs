@@ -17,7 +17,7 @@ pub(super) struct Buckets {
 
 impl Buckets {
     /// The number of places of a table with so many entries: a power of two.
-    fn count(&self, entries: usize) -> usize {
+    pub(super) fn count(&self, entries: usize) -> usize {
         let mut count = self.initial.max(4);
         while entries as f64 > count as f64 * f64::from(self.max_load.clamp(0.01, 0.99)) {
             count *= 2;

@@ -6,6 +6,7 @@ use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
 
 use super::access::table_of;
 use super::table::{Cells, Kind, Table};
+use crate::data_flow::named::{check_signature, input_words};
 use crate::record::{Compression, Stream, files};
 
 pub(super) const OPS: &[Op] = &[
@@ -61,21 +62,30 @@ pub(super) fn check_initializable(table: &Table) -> Result<()> {
 }
 
 #[derive(Debug)]
-struct Initialize;
+struct Initialize {
+    by_reference: bool,
+}
 
 impl Kernel for Initialize {
-    fn new(_: &Attrs<'_>) -> Result<Initialize> {
-        Ok(Initialize)
+    fn new(attrs: &Attrs<'_>) -> Result<Initialize> {
+        let by_reference = attrs.inputs().first().is_some_and(|input| input.is_ref);
+        Ok(Initialize { by_reference })
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let table = table_of(ctx)?;
         check_initializable(&table)?;
         let (keys, values) = (ctx.input(1)?, ctx.input(2)?);
+        let words = |key, value| input_words(self.by_reference, &[key, value]);
+        let signature = &table.signature;
+        check_signature(
+            (&words(keys.dtype(), values.dtype()), &[]),
+            (&words(signature.key_dtype, signature.value_dtype), &[]),
+        )?;
         for (tensor, what) in [(keys, "Keys"), (values, "Values")] {
             if tensor.rank() != 1 {
                 return Err(invalid_argument!(
-                    "{what} must be a vector, but received shape {}",
+                    "{what} must be a vector, but received shape{}",
                     tensor.shape()
                 ));
             }
@@ -87,21 +97,11 @@ impl Kernel for Initialize {
                 values.num_elements()
             ));
         }
-        check_types(&table, keys.dtype(), values.dtype())?;
+        if keys.num_elements() == 0 {
+            return Err(invalid_argument!("keys and values cannot be empty tensors."));
+        }
         table.initialize(Cells::new(keys, &Shape::SCALAR)?, Cells::new(values, &Shape::SCALAR)?)
     }
-}
-
-fn check_types(table: &Table, key: DType, value: DType) -> Result<()> {
-    let signature = &table.signature;
-    if key != signature.key_dtype || value != signature.value_dtype {
-        return Err(invalid_argument!(
-            "Conflicting key/value dtypes {key}->{value} with {}->{}",
-            signature.key_dtype,
-            signature.value_dtype
-        ));
-    }
-    Ok(())
 }
 
 /// What a column of the table is read from.

@@ -222,6 +222,12 @@ impl Description {
                         "Number of buckets must be at least 4 and a power of 2, got: {buckets}"
                     ));
                 }
+                if !(self.max_load > 0.0 && self.max_load < 1.0) {
+                    return Err(invalid_argument!(
+                        "max_load_factor must be between 0 and 1, got: {}",
+                        self.max_load
+                    ));
+                }
                 if buckets > MOST_BUCKETS {
                     return Err(resource_exhausted!(
                         "a table of {buckets} buckets does not fit into memory"

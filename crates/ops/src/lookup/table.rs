@@ -6,7 +6,8 @@ use bytes::Bytes;
 use rustc_hash::FxHashMap;
 use tensorfleet_framework::Resource;
 use tensorfleet_tensor::{
-    DType, Result, Shape, Tensor, failed_precondition, invalid_argument, unimplemented_error,
+    DType, Result, Shape, Tensor, aborted, failed_precondition, invalid_argument,
+    unimplemented_error,
 };
 
 use super::buckets::Buckets;
@@ -50,6 +51,9 @@ impl Resource for Table {
 struct State {
     initialized: bool,
     entries: FxHashMap<Cell, Cell>,
+    /// What was removed from a dense table since it last grew: TensorFlow's exports still have the
+    /// places of it.
+    removed: FxHashMap<Cell, Cell>,
 }
 
 /// A key or a value.
@@ -210,23 +214,44 @@ impl Table {
     pub(super) fn insert(&self, keys: Cells<'_>, values: Cells<'_>) -> Result<()> {
         self.check_mutable("Insert")?;
         let mut state = self.write();
+        let before = state.entries.len();
         for index in 0..keys.len() {
             let key = keys.get(index)?;
             self.check_key(&key)?;
+            state.removed.remove(&key);
             state.entries.insert(key, values.get(index)?);
         }
+        self.sweep(&mut state, before);
         Ok(())
     }
 
     pub(super) fn remove(&self, keys: Cells<'_>) -> Result<()> {
         self.check_mutable("Remove")?;
         let mut state = self.write();
+        let before = state.entries.len();
         for index in 0..keys.len() {
             let key = keys.get(index)?;
             self.check_key(&key)?;
-            state.entries.remove(&key);
+            if let Some(value) = state.entries.remove(&key)
+                && matches!(self.signature.kind, Kind::Dense { .. })
+            {
+                state.removed.insert(key, value);
+            }
         }
+        self.sweep(&mut state, before);
         Ok(())
+    }
+
+    /// Forgets what was removed when the table has grown since it had `before` entries, or would
+    /// have to grow to keep it.
+    fn sweep(&self, state: &mut State, before: usize) {
+        let Kind::Dense { buckets, .. } = &self.signature.kind else { return };
+        let now = buckets.count(state.entries.len());
+        if now > buckets.count(before)
+            || buckets.count(state.entries.len() + state.removed.len()) > now
+        {
+            state.removed.clear();
+        }
     }
 
     /// Replaces everything. Places without an entry, as dense tables export them, are skipped.
@@ -241,7 +266,7 @@ impl Table {
                 entries.insert(key, values.get(index)?);
             }
         }
-        self.write().entries = entries;
+        *self.write() = State { entries, ..State::default() };
         Ok(())
     }
 
@@ -271,16 +296,18 @@ impl Table {
             }
             entries.insert(key, value);
         }
-        *state = State { initialized: true, entries };
+        *state = State { initialized: true, entries, ..State::default() };
         Ok(())
     }
 
     /// All keys and all values, in the same order.
     pub(super) fn export(&self) -> Result<(Tensor, Tensor)> {
         let state = self.read();
-        self.check_initialized(&state)?;
-        if let Kind::Dense { empty, buckets, .. } = &self.signature.kind {
-            return self.export_places(&state, empty, *buckets);
+        if self.check_initialized(&state).is_err() {
+            return Err(aborted!("HashTable is not initialized."));
+        }
+        if let Kind::Dense { empty, deleted, buckets } = &self.signature.kind {
+            return self.export_places(&state, (empty, deleted), *buckets);
         }
         let signature = &self.signature;
         let shape =
@@ -299,13 +326,18 @@ impl Table {
     fn export_places(
         &self,
         state: &State,
-        empty: &Cell,
+        (empty, deleted): (&Cell, &Cell),
         buckets: Buckets,
     ) -> Result<(Tensor, Tensor)> {
         let signature = &self.signature;
-        let entries: Vec<(&Cell, &Cell)> = state.entries.iter().collect();
+        let mut entries: Vec<(&Cell, &Cell)> = state.entries.iter().collect();
+        let present = entries.len();
+        entries.extend(&state.removed);
         let keys = entries.iter().map(|(key, _)| *key);
         let places = buckets.arrange(signature.key_dtype, keys);
+        for (key, _) in &mut entries[present..] {
+            *key = deleted;
+        }
         let width = |element: &Shape| Shape::new(&[places.len(), element.num_elements()]);
         let zeros = Tensor::zeros(signature.value_dtype, signature.value_shape.clone())?;
         let zero = Cells::new(&zeros, &signature.value_shape)?.get(0)?;
