@@ -41,7 +41,19 @@ def slid(count, size, shift, stride, drop_remainder=True):
     return wrapped(variant, tf.TensorSpec([None], tf.int64))
 
 
+def shared_out(workers, index, policy):
+    variant = gen_experimental_dataset_ops.auto_shard_dataset(
+        Dataset.range(10)._variant_tensor, tf.constant(workers, tf.int64), tf.constant(index, tf.int64),
+        output_types=[tf.int64], output_shapes=[[]], auto_shard_policy=policy,
+    )
+    return wrapped(variant, tf.TensorSpec([], tf.int64))
+
+
 CASES = {
+    "auto_shard": lambda: shared_out(3, 1, 0),
+    "auto_shard_data": lambda: shared_out(4, 3, 2),
+    "auto_shard_off": lambda: shared_out(3, 1, -1),
+    "rebatch_nothing_last": lambda: Dataset.range(10).batch(4).rebatch([1, 0, 2]),
     "sparse_batch": lambda: sparse(rows(2, 0, 3), 2, [5]),
     "sparse_batch_too_large": lambda: sparse(rows(2, 7), 2, [5]),
     "sparse_batch_rank": lambda: sparse(rows(2, 7), 2, [5, 5]),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tensorflow.compat.v1 as v1
+from tensorflow.python.ops import data_flow_ops
 
 SECONDS = 60_000
 
@@ -287,3 +288,35 @@ def test_a_compressed_file_of_lines_is_read_whole(target, tmp_path):
     contents = tf.io.decode_compressed(tf.io.read_file(name), compression_type="GZIP")
     with v1.Session(target) as session:
         assert session.run(contents) == b"a\nb"
+
+
+@pytest.mark.parametrize("compression", ["", "GZIP", "ZLIB"])
+def test_record_input_gives_each_record_once_an_epoch(target, tmp_path, compression):
+    expected = []
+    for file in range(5):
+        with tf.io.TFRecordWriter(str(tmp_path / f"in.{file}"), compression) as writer:
+            for record in range(6):
+                expected.append(f"{file}-{record}".encode())
+                writer.write(expected[-1])
+    source = data_flow_ops.RecordInput(
+        file_pattern=str(tmp_path / "in.*"), parallelism=2, buffer_size=8, batch_size=3, batches=2,
+        shift_ratio=0.33, seed=10, compression_type=compression or None,
+    )
+    records = source.get_yield_op()
+    with v1.Session(target) as session:
+        epochs = [np.concatenate([session.run(records) for _ in range(5)], axis=None) for _ in range(3)]
+    assert all(sorted(epoch) == expected for epoch in epochs)
+    assert len({tuple(epoch) for epoch in epochs}) > 1
+
+
+def test_record_input_without_files_or_sense(target):
+    def run(**arguments):
+        with tf.Graph().as_default(), v1.Session(target) as session:
+            return session.run(v1.raw_ops.RecordInput(**arguments))
+
+    with pytest.raises(tf.errors.NotFoundError, match="Found no files at /nowhere"):
+        run(file_pattern="/nowhere")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="batch_size must be non-negative but got -1"):
+        run(file_pattern="/nowhere", batch_size=-1)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="file_parallelism should >= 0, got -3"):
+        run(file_pattern="/nowhere", file_parallelism=-3)

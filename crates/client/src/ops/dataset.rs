@@ -171,6 +171,29 @@ pub fn assert_prev_dataset(
         .attr("output_shapes", output_shapes.to_vec())
 }
 
+/// The elements of one worker of several.
+///
+/// Op `AutoShardDataset`. Output: `handle: variant`.
+///
+/// Attributes with defaults: `auto_shard_policy: int = 0`, `num_replicas: int = 0`.
+#[track_caller]
+pub fn auto_shard_dataset(
+    graph: &Graph,
+    input_dataset: impl Operand,
+    num_workers: impl Operand,
+    index: impl Operand,
+    output_types: &[DType],
+    output_shapes: &[PartialShape],
+) -> OpBuilder {
+    graph
+        .op("AutoShardDataset")
+        .input(input_dataset)
+        .input(num_workers)
+        .input(index)
+        .attr("output_types", output_types.to_vec())
+        .attr("output_shapes", output_shapes.to_vec())
+}
+
 /// Runs of elements, stacked.
 ///
 /// Op `BatchDataset`. Output: `handle: variant`.
@@ -593,6 +616,29 @@ pub fn experimental_assert_next_dataset(
         .attr("output_shapes", output_shapes.to_vec())
 }
 
+/// The elements of one worker of several.
+///
+/// Op `ExperimentalAutoShardDataset`. Output: `handle: variant`.
+///
+/// Attributes with defaults: `auto_shard_policy: int = 0`.
+#[track_caller]
+pub fn experimental_auto_shard_dataset(
+    graph: &Graph,
+    input_dataset: impl Operand,
+    num_workers: impl Operand,
+    index: impl Operand,
+    output_types: &[DType],
+    output_shapes: &[PartialShape],
+) -> OpBuilder {
+    graph
+        .op("ExperimentalAutoShardDataset")
+        .input(input_dataset)
+        .input(num_workers)
+        .input(index)
+        .attr("output_types", output_types.to_vec())
+        .attr("output_shapes", output_shapes.to_vec())
+}
+
 /// The elements of a dataset, which is measured on the way.
 ///
 /// Op `ExperimentalBytesProducedStatsDataset`. Output: `handle: variant`.
@@ -806,6 +852,14 @@ pub fn experimental_ignore_errors_dataset(
         .input(input_dataset)
         .attr("output_types", output_types.to_vec())
         .attr("output_shapes", output_shapes.to_vec())
+}
+
+/// The device that an iterator is on.
+///
+/// Op `ExperimentalIteratorGetDevice`. Output: `device: string`.
+#[track_caller]
+pub fn experimental_iterator_get_device(graph: &Graph, resource: impl Operand) -> OpBuilder {
+    graph.op("ExperimentalIteratorGetDevice").input(resource)
 }
 
 /// The elements of a dataset, which is measured on the way.

@@ -261,6 +261,18 @@ pub fn reader_serialize_state_v2(graph: &Graph, reader_handle: impl Operand) -> 
     graph.op("ReaderSerializeStateV2").input(reader_handle)
 }
 
+/// Records of many files, mixed, epoch after epoch.
+///
+/// Op `RecordInput`. Output: `records: string`.
+///
+/// Attributes with defaults: `file_random_seed: int = 301`, `file_shuffle_shift_ratio: float = 0`,
+/// `file_buffer_size: int = 10000`, `file_parallelism: int = 16`, `batch_size: int = 32`,
+/// `compression_type: string = ""`.
+#[track_caller]
+pub fn record_input(graph: &Graph, file_pattern: &str) -> OpBuilder {
+    graph.op("RecordInput").attr("file_pattern", file_pattern)
+}
+
 /// A tensor of a checkpoint of the first format.
 ///
 /// Op `Restore`. Output: `tensor`.

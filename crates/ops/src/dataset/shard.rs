@@ -1,9 +1,9 @@
-//! `ShardDataset`: every so many elements.
+//! `ShardDataset` and `AutoShardDataset`: every so many elements.
 
 use std::sync::Arc;
 
 use tensorfleet_framework::{Attrs, Op};
-use tensorfleet_tensor::{Result, invalid_argument};
+use tensorfleet_tensor::{Result, invalid_argument, unimplemented_error};
 
 use super::dataset::{
     Cardinality, Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature,
@@ -11,19 +11,90 @@ use super::dataset::{
 };
 use super::scope::Scope;
 
-pub(super) const OPS: &[Op] = &[Op {
-    name: "ShardDataset",
-    inputs: &["input_dataset: variant", "num_shards: int64", "index: int64"],
-    outputs: &["handle: variant"],
-    attrs: &[
-        "require_non_empty: bool = false",
-        "output_types: list(type) >= 1",
-        "output_shapes: list(shape) >= 1",
-        "metadata: string = ''",
-    ],
-    kernels: &[dataset::<Shard>()],
-    ..Op::DEFAULT
-}];
+pub(super) const OPS: &[Op] = &[
+    Op {
+        name: "AutoShardDataset",
+        inputs: &["input_dataset: variant", "num_workers: int64", "index: int64"],
+        outputs: &["handle: variant"],
+        attrs: &[
+            "auto_shard_policy: int = 0",
+            "output_types: list(type) >= 1",
+            "output_shapes: list(shape) >= 1",
+            "num_replicas: int = 0",
+        ],
+        kernels: &[dataset::<AutoShard>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "ExperimentalAutoShardDataset",
+        inputs: &["input_dataset: variant", "num_workers: int64", "index: int64"],
+        outputs: &["handle: variant"],
+        attrs: &[
+            "auto_shard_policy: int = 0",
+            "output_types: list(type) >= 1",
+            "output_shapes: list(shape) >= 1",
+        ],
+        kernels: &[dataset::<AutoShard>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "ShardDataset",
+        inputs: &["input_dataset: variant", "num_shards: int64", "index: int64"],
+        outputs: &["handle: variant"],
+        attrs: &[
+            "require_non_empty: bool = false",
+            "output_types: list(type) >= 1",
+            "output_shapes: list(shape) >= 1",
+            "metadata: string = ''",
+        ],
+        kernels: &[dataset::<Shard>()],
+        ..Op::DEFAULT
+    },
+];
+
+/// What a worker is given. By files would need another pipeline than the user's, so workers always
+/// share elements: each of them sees as many, and no two see the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AutoShard {
+    All,
+    Elements,
+}
+
+impl MakeDataset for AutoShard {
+    fn new(attrs: &Attrs<'_>) -> Result<AutoShard> {
+        match attrs.int("auto_shard_policy")? {
+            // Off, or where the user says, which a `ShardDataset` does.
+            -1 | 3 => Ok(AutoShard::All),
+            0 | 2 => Ok(AutoShard::Elements),
+            1 => Err(unimplemented_error!(
+                "no sharding by files: shard the files themselves, or set auto_shard_policy to DATA"
+            )),
+            _ => Err(invalid_argument!("auto_shard_policy is invalid.")),
+        }
+    }
+
+    fn make(&self, inputs: &Inputs<'_, '_>, signature: Signature) -> Result<DatasetRef> {
+        let input = inputs.dataset(0)?;
+        let workers = inputs.scalar::<i64>(1, "num_workers")?;
+        let index = inputs.scalar::<i64>(2, "index")?;
+        if workers <= 0 {
+            return Err(invalid_argument!("num_workers must be greater than zero."));
+        }
+        if !(0..workers).contains(&index) {
+            return Err(invalid_argument!("index must be between 0 and {}", workers - 1));
+        }
+        if *self == AutoShard::All {
+            return Ok(input);
+        }
+        Ok(Arc::new(ShardDataset {
+            input,
+            shards: workers as u64,
+            index: index as u64,
+            require_non_empty: false,
+            signature,
+        }))
+    }
+}
 
 #[derive(Debug)]
 struct Shard {

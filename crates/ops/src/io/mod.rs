@@ -6,6 +6,7 @@ mod reader;
 mod reader_make;
 mod reader_ops;
 mod reader_source;
+mod record_input;
 mod remap;
 mod restore;
 mod save;
@@ -20,6 +21,7 @@ pub(super) const OPS: &[&[Op]] = &[
     filename::OPS,
     reader_make::OPS,
     reader_ops::OPS,
+    record_input::OPS,
     remap::OPS,
     restore::OPS,
     save::OPS,

@@ -11,7 +11,17 @@ const ATTRS: &[&str] =
     &["output_types: list(type) >= 0 = []", "output_shapes: list(shape) >= 0 = []"];
 const FROM_STRING: &[KernelDef] = &[cpu::<FromString>()];
 
+const GET_DEVICE: &[KernelDef] = &[cpu::<GetDevice>()];
+
 pub(in crate::dataset) const OPS: &[Op] = &[
+    Op {
+        name: "ExperimentalIteratorGetDevice",
+        inputs: &["resource: resource"],
+        outputs: &["device: string"],
+        stateful: true,
+        kernels: GET_DEVICE,
+        ..Op::DEFAULT
+    },
     Op {
         name: "IteratorFromStringHandle",
         inputs: &["string_handle: string"],
@@ -35,7 +45,7 @@ pub(in crate::dataset) const OPS: &[Op] = &[
         inputs: &["resource: resource"],
         outputs: &["device: string"],
         stateful: true,
-        kernels: &[cpu::<GetDevice>()],
+        kernels: GET_DEVICE,
         ..Op::DEFAULT
     },
     Op {
