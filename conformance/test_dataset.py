@@ -238,6 +238,46 @@ def test_transformations(target, name):
     check(target, MORE[name])
 
 
+def interleaved(cycle, block, calls):
+    cycle, block, calls = (tf.constant(number, tf.int64) for number in (cycle, block, calls))
+    return Dataset.range(4).interleave(Dataset.from_tensors, cycle, block, calls)
+
+
+REFUSED = {
+    "cycle": lambda: interleaved(0, 1, 1),
+    "block": lambda: interleaved(1, 0, 1),
+    "more_calls_than_datasets": lambda: interleaved(2, 1, 3),
+    "map_and_batch": lambda: Dataset.range(4).apply(
+        tf.data.experimental.map_and_batch(lambda x: x, tf.constant(0, tf.int64))
+    ),
+    "prefetched_inputs": lambda: Dataset.range(4).apply(
+        tf.data.experimental.parallel_interleave(
+            Dataset.from_tensors, cycle_length=2, prefetch_input_elements=tf.constant(-1, tf.int64)
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_settings_without_sense_are_refused_in_tensorflow_s_words(target, name):
+    words = []
+    for where in ("", target):
+        with pytest.raises(tf.errors.InvalidArgumentError) as raised:
+            run_pipeline(where, REFUSED[name])
+        words.append(raised.value.message)
+    last_line = lambda text: text.split("\n\t [[")[0].split("\n")[-1]
+    assert last_line(words[1]) == last_line(words[0])
+
+
+def test_an_error_in_what_is_read_ahead_comes_in_its_turn(target):
+    def build():
+        numbers = Dataset.from_tensor_slices([1.0, 2.0, float("nan"), 4.0])
+        checked = numbers.map(lambda x: tf.debugging.check_numerics(x, "bad"))
+        return checked.interleave(lambda x: Dataset.from_tensors(x).repeat(3), 2, 2, num_parallel_calls=1)
+
+    check(target, build)
+
+
 def test_cardinalities(target):
     def cardinalities():
         numbers = Dataset.range(5)

@@ -109,6 +109,11 @@ struct SparseBatches {
 }
 
 impl SparseBatches {
+    /// The shape of a row before any element is known.
+    fn narrowest(&self) -> Vec<usize> {
+        self.row.iter().map(|dim| dim.unwrap_or(0)).collect()
+    }
+
     /// Makes room for an element in the shape of the rows, or says why it cannot be one.
     fn widen(&self, dims: &mut [usize], tensor: &Tensor) -> Result<()> {
         let row = || {
@@ -139,11 +144,7 @@ impl SparseBatches {
         Ok(())
     }
 
-    fn batch(&self, rows: &[Tensor]) -> Result<Element> {
-        let mut dims: Vec<usize> = self.row.iter().map(|dim| dim.unwrap_or(0)).collect();
-        for tensor in rows {
-            self.widen(&mut dims, tensor)?;
-        }
+    fn batch(rows: &[Tensor], dims: &[usize]) -> Result<Element> {
         let count: usize = rows.iter().map(Tensor::num_elements).sum();
         let mut indices: Vec<i64> = Vec::with_capacity(count * (1 + dims.len()));
         for (row, tensor) in rows.iter().enumerate() {
@@ -174,18 +175,19 @@ impl SparseBatches {
 impl Elements for SparseBatches {
     fn next(&mut self) -> Pending<'_, Option<Element>> {
         Box::pin(async move {
-            let Some(input) = &mut self.input else { return Ok(None) };
-            let mut rows = Vec::new();
+            let (mut rows, mut dims) = (Vec::new(), self.narrowest());
             while (rows.len() as u64) < self.size {
-                match input.next().await? {
-                    Some(element) => rows.extend(element.into_iter().next()),
-                    None => {
-                        self.input = None;
-                        break;
-                    }
-                }
+                let Some(input) = &mut self.input else { break };
+                let Some(element) = input.next().await? else {
+                    self.input = None;
+                    break;
+                };
+                let Some(row) = element.into_iter().next() else { continue };
+                // What does not fit fails at once, so that the next call goes on behind it.
+                self.widen(&mut dims, &row)?;
+                rows.push(row);
             }
-            if rows.is_empty() { Ok(None) } else { self.batch(&rows).map(Some) }
+            if rows.is_empty() { Ok(None) } else { Self::batch(&rows, &dims).map(Some) }
         })
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tensorfleet_framework::{Attrs, Op};
 use tensorfleet_graph::Func;
-use tensorfleet_tensor::{Result, internal};
+use tensorfleet_tensor::{Result, Tensor, internal, invalid_argument};
 
 use super::dataset::{
     Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature, dataset,
@@ -152,11 +152,23 @@ impl Dataset for FilterDataset {
     }
 }
 
-const WHAT: &str = "Filter predicate `f`";
+/// What the predicate of a filter says of an element.
+async fn holds(predicate: &UserFunction, element: Element) -> Result<bool> {
+    let results = predicate.call(element).await.map_err(|error| predicate.explain(error))?;
+    truth(&results, "Filter predicate `f`")
+}
+
+/// The one Boolean that a predicate returns.
+fn truth(results: &[Tensor], what: &str) -> Result<bool> {
+    match results {
+        [answer] if answer.num_elements() == 1 => answer.scalar_value::<bool>(),
+        _ => Err(invalid_argument!("{what} must return a scalar bool tensor.")),
+    }
+}
 
 async fn answer(predicate: &UserFunction, mut element: Element) -> Result<Element> {
-    let answer = predicate.predicate(element.clone(), WHAT).await?;
-    element.push(tensorfleet_tensor::Tensor::scalar(answer));
+    let answer = holds(predicate, element.clone()).await?;
+    element.push(Tensor::scalar(answer));
     Ok(element)
 }
 
@@ -169,7 +181,7 @@ impl Elements for Filtered {
     fn next(&mut self) -> Pending<'_, Option<Element>> {
         Box::pin(async move {
             while let Some(element) = self.input.next().await? {
-                if self.predicate.predicate(element.clone(), WHAT).await? {
+                if holds(&self.predicate, element.clone()).await? {
                     return Ok(Some(element));
                 }
             }
@@ -207,7 +219,7 @@ impl Elements for Taken {
         Box::pin(async move {
             let Some(input) = &mut self.input else { return Ok(None) };
             if let Some(element) = input.next().await?
-                && self.predicate.predicate(element.clone(), "TakeWhile predicate").await?
+                && truth(&self.predicate.call(element.clone()).await?, "TakeWhile predicate")?
             {
                 return Ok(Some(element));
             }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use tensorfleet_framework::{Attrs, Op};
 use tensorfleet_graph::Func;
-use tensorfleet_tensor::{Result, invalid_argument};
+use tensorfleet_tensor::{Error, Result, invalid_argument};
 
 use super::dataset::{
     Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature, dataset,
@@ -216,15 +216,7 @@ impl MakeDataset for Interleave {
         if self.settings > 0 {
             cycle = inputs.scalar::<i64>(first, "cycle_length")?;
             block = inputs.scalar::<i64>(first + 1, "block_length")?;
-            if cycle < 1 && cycle != AUTOTUNE {
-                return Err(invalid_argument!("cycle_length must be greater than zero."));
-            }
-            if block < 1 {
-                return Err(invalid_argument!("block_length must be greater than zero."));
-            }
-        }
-        if self.kind.starts_with("ParallelInterleaveV") {
-            parallel_calls(inputs, inputs.len() - 1)?;
+            self.check(inputs, first, cycle, block)?;
         }
         Ok(Arc::new(InterleaveDataset {
             input,
@@ -235,6 +227,53 @@ impl MakeDataset for Interleave {
             is_parallel: self.is_parallel,
             signature,
         }))
+    }
+}
+
+impl Interleave {
+    /// Checks the settings, in each version's words.
+    fn check(&self, inputs: &Inputs<'_, '_>, first: usize, cycle: i64, block: i64) -> Result<()> {
+        let is_positive = |name: &str, value: i64| match value {
+            1.. => Ok(()),
+            _ => Err(invalid_argument!("`{name}` must be > 0")),
+        };
+        if !self.is_parallel {
+            if cycle < 1 && cycle != AUTOTUNE {
+                return Err(invalid_argument!("cycle_length must be greater than zero."));
+            }
+            if block < 1 {
+                return Err(invalid_argument!("block_length must be greater than zero."));
+            }
+            return Ok(());
+        }
+        if !self.kind.starts_with("ParallelInterleaveV") {
+            is_positive("cycle_length", cycle)?;
+            is_positive("block_length", block)?;
+            let settings = first + self.settings;
+            is_positive(
+                "buffer_output_elements",
+                inputs.scalar(settings - 2, "buffer_output_elements")?,
+            )?;
+            if inputs.scalar::<i64>(settings - 1, "prefetch_input_elements")? < 0 {
+                return Err(invalid_argument!("`prefetch_input_elements` must be >= 0"));
+            }
+            return Ok(());
+        }
+        if cycle < 1 && cycle != AUTOTUNE {
+            return Err(invalid_argument!(
+                "`cycle_length` must be `tf.data.AUTOTUNE` or greater than 0 but is {cycle}"
+            ));
+        }
+        is_positive("block_length", block)?;
+        let calls = parallel_calls(inputs, inputs.len() - 1)?;
+        if cycle != AUTOTUNE && calls > cycle {
+            return Err(invalid_argument!(
+                "If `cycle_length` is set to a fixed value, `num_parallel_calls` must be either \
+                 `tf.data.AUTOTUNE` or a value less than or equal to `cycle_length`. However, \
+                 `num_parallel_calls` is {calls} and `cycle_length` is {cycle}"
+            ));
+        }
+        Ok(())
     }
 }
 
@@ -319,12 +358,18 @@ impl Interleaved {
     /// Opens the next dataset at a place. False: there is none.
     async fn open(&mut self, place: usize) -> Result<bool> {
         let Some(input) = &mut self.input else { return Ok(false) };
-        let Some(element) = input.next().await? else {
-            self.input = None;
-            return Ok(false);
+        let state = match input.next().await {
+            Ok(Some(element)) => State::Closed(element),
+            Ok(None) => {
+                self.input = None;
+                return Ok(false);
+            }
+            // What is opened ahead of its turn fails when it is its turn.
+            Err(error) if self.ahead.is_some() => State::Broken(error),
+            Err(error) => return Err(error),
         };
         let opening = Opening {
-            state: State::Closed(element),
+            state,
             function: self.function.clone(),
             scope: self.scope.clone(),
             index: self.opened,
@@ -402,6 +447,8 @@ struct Opening {
 enum State {
     Closed(Element),
     Open(Box<dyn Elements>),
+    /// There is an error in place of the element.
+    Broken(Error),
     /// It could not be opened.
     Failed,
 }
@@ -417,10 +464,13 @@ impl Opening {
 impl Elements for Opening {
     fn next(&mut self) -> Pending<'_, Option<Element>> {
         Box::pin(async move {
-            if let State::Closed(element) = &mut self.state {
-                let element = std::mem::take(element);
-                self.state = State::Failed;
-                self.open(element).await?;
+            if let State::Open(elements) = &mut self.state {
+                return elements.next().await;
+            }
+            match std::mem::replace(&mut self.state, State::Failed) {
+                State::Closed(element) => self.open(element).await?,
+                State::Broken(error) => return Err(error),
+                _ => {}
             }
             match &mut self.state {
                 State::Open(elements) => elements.next().await,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tensorfleet_framework::{Attrs, Op};
 use tensorfleet_graph::Func;
-use tensorfleet_tensor::{Code, Error, Result, invalid_argument};
+use tensorfleet_tensor::{Code, Result, invalid_argument};
 
 use super::dataset::{
     Cardinality, Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature,
@@ -158,7 +158,9 @@ impl Dataset for MapDataset {
             None => Ok(Box::new(Mapped { input, function, preserve })),
             Some(calls) => Ok(Box::new(Parallel::new(scope, input, calls, move |element| {
                 let (call, function) = (function.call(element), function.clone());
-                Box::pin(async move { settle(call.await, &function, preserve) })
+                Box::pin(async move {
+                    settle(call.await.map_err(|error| function.explain(error)), preserve)
+                })
             }))),
         }
     }
@@ -174,15 +176,19 @@ impl Elements for Mapped {
     fn next(&mut self) -> Pending<'_, Option<Element>> {
         Box::pin(async move {
             let Some(element) = self.input.next().await? else { return Ok(None) };
-            settle(self.function.call(element).await, &self.function, self.preserve)
+            let result = self.function.call(element).await;
+            let explained = result.map_err(|error| match error.code() {
+                Code::OutOfRange => error,
+                _ => self.function.explain(error),
+            });
+            settle(explained, self.preserve)
         })
     }
 }
 
 /// What a call's result means: a function may end the sequence by an `OUT_OF_RANGE` error.
 pub(super) fn settle(
-    result: Result<Element, Error>,
-    function: &UserFunction,
+    result: Result<Element>,
     preserve_cardinality: bool,
 ) -> Result<Option<Element>> {
     match result {
@@ -191,6 +197,6 @@ pub(super) fn settle(
             invalid_argument!("Function invocation produced OutOfRangeError: {}", error.message()),
         ),
         Err(error) if error.code() == Code::OutOfRange => Ok(None),
-        Err(error) => Err(function.explain(error)),
+        Err(error) => Err(error),
     }
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use tensorfleet_framework::{Attrs, Op};
 use tensorfleet_graph::Func;
-use tensorfleet_tensor::Result;
+use tensorfleet_tensor::{Result, invalid_argument};
 
-use super::batch::{Batches, batch_size, batches};
+use super::batch::{Batches, batches};
 use super::dataset::{
     Cardinality, Dataset, DatasetRef, Elements, Inputs, MakeDataset, Signature, dataset,
 };
@@ -78,7 +78,10 @@ impl MakeDataset for MapAndBatch {
         Ok(Arc::new(MapAndBatchDataset {
             input: inputs.dataset(0)?,
             function: Captured::new(&self.function, inputs.range(1..first)?),
-            size: batch_size(inputs, first)?,
+            size: match inputs.scalar::<i64>(first, "batch_size")? {
+                size @ 1.. => size as u64,
+                _ => return Err(invalid_argument!("batch_size must be greater than zero.")),
+            },
             calls: parallel_calls(inputs, first + 1)?,
             drop_remainder: inputs.scalar(first + 2, "drop_remainder")?,
             preserve_cardinality: self.preserve_cardinality,
@@ -124,8 +127,8 @@ impl Dataset for MapAndBatchDataset {
         let function = scope.function(&self.function)?;
         let preserve = self.preserve_cardinality;
         let mapped = Parallel::new(scope, input, self.calls, move |element| {
-            let (call, function) = (function.call(element), function.clone());
-            Box::pin(async move { settle(call.await, &function, preserve) })
+            let call = function.call(element);
+            Box::pin(async move { settle(call.await, preserve) })
         });
         let batches = Batches::new(Box::new(mapped), self.size, self.drop_remainder);
         Ok(Box::new(Prefetched::new(scope, Box::new(batches), 1)))

@@ -197,8 +197,9 @@ impl Elements for Resized {
             let wanted = self.sizes[self.turn];
             let mut pieces: Vec<Element> = Vec::new();
             let mut have = 0;
-            // An empty batch, too, comes only if there are elements.
-            while (have < wanted || pieces.is_empty()) && self.load().await? {
+            // An empty batch has its shape from the batch before it, though that may be the last.
+            let has_shape = wanted == 0 && !self.batch.is_empty() && self.input.is_some();
+            while (have < wanted || pieces.is_empty()) && (has_shape || self.load().await?) {
                 let count = (wanted - have).min(rows(&self.batch)? - self.used);
                 let range = self.used..self.used + count;
                 let piece = self.batch.iter().map(|tensor| tensor.rows(range.clone()));

@@ -125,7 +125,7 @@ impl Elements for Scanned {
             let mut args = self.state.clone();
             args.extend(element);
             let result = self.function.call(args).await;
-            let Some(mut state) = settle(result, &self.function, self.preserve)? else {
+            let Some(mut state) = settle(result, self.preserve)? else {
                 return Ok(None);
             };
             if state.len() < self.state.len() {

@@ -166,17 +166,6 @@ impl UserFunction {
         }
     }
 
-    /// Calls a function that returns one Boolean.
-    pub(crate) async fn predicate(&self, args: Element, what: &str) -> Result<bool> {
-        let results = self.call(args).await.map_err(|error| self.explain(error))?;
-        match &results[..] {
-            [answer] if answer.num_elements() == 1 => answer.scalar_value::<bool>(),
-            _ => Err(tensorfleet_tensor::invalid_argument!(
-                "{what} must return a scalar bool tensor."
-            )),
-        }
-    }
-
     /// Calls a function that returns a dataset.
     pub(crate) async fn dataset(&self, args: Element) -> Result<DatasetRef> {
         let results = self.call(args).await.map_err(|error| self.explain(error))?;

@@ -95,21 +95,39 @@ impl Kernel for NamedIterator {
     }
 }
 
-/// An iterator that lives as long as its handle.
+/// An iterator without a name that others could guess. It lives as long as its handle.
+///
+/// The first version of the op lets functions pass handles on as strings, so its iterators live
+/// until they are deleted.
 #[derive(Debug)]
 struct AnonymousIterator {
     signature: Signature,
+    is_kept: bool,
 }
 
 impl Kernel for AnonymousIterator {
     fn new(attrs: &Attrs<'_>) -> Result<AnonymousIterator> {
-        Ok(AnonymousIterator { signature: Signature::new(attrs)? })
+        let is_kept = attrs.op() == "AnonymousIterator";
+        Ok(AnonymousIterator { signature: Signature::new(attrs)?, is_kept })
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let iterator = Arc::new(IteratorResource::new(Some(self.signature.clone())));
         let step = ctx.step();
-        let handle = step.resources.anonymous_handle(&step.device, "AnonymousIterator", iterator);
+        let mut handle = step.resources.anonymous_handle(
+            &step.device,
+            "AnonymousIterator",
+            Arc::clone(&iterator),
+        );
+        if self.is_kept {
+            step.resources.create("", &handle.name, iterator)?;
+            handle = step.resources.handle::<IteratorResource>(
+                &step.device,
+                "",
+                &handle.name,
+                Vec::new(),
+            );
+        }
         ctx.set_output(0, Tensor::resource(handle));
         if ctx.num_outputs() == 2 {
             ctx.set_output(1, deleter());
