@@ -49,6 +49,18 @@ def shared(kind, *args, **options):
 
 
 FIFO, SHUFFLE, PADDING = v1.FIFOQueue, v1.RandomShuffleQueue, v1.PaddingFIFOQueue
+def test_what_was_removed_leaves_its_place_in_a_dense_table(target):
+    exported = []
+    for where in ("", target):
+        with v1.Graph().as_default(), v1.Session(where) as session:
+            table = dense(initial_num_buckets=8)
+            session.run(table.insert(tf.constant([11, 12, 13], tf.int64), tf.constant([1, 2, 3], tf.int64)))
+            session.run(table.remove(tf.constant([12, 15], tf.int64)))
+            assert session.run(table.size()) == 2
+            exported.append([part.tolist() for part in session.run(table.export())])
+    assert exported[0] == exported[1]
+
+
 def barrier(types, shapes):
     return lambda: data_flow_ops.Barrier(types, shapes=shapes, shared_name="b").ready_size()
 
