@@ -9,7 +9,7 @@ use tensorfleet_tensor::{DType, Element, Result, Tensor, dispatch, invalid_argum
 
 use super::dense::offset;
 use super::number::{NUMBERS, Number, REAL_NUMBERS, Real, for_number, for_real};
-use super::parts::{Sparse, spaced};
+use super::parts::{Sparse, check_ranks, spaced};
 use super::rearrange::index_matrix;
 
 const SUMS: &[DType] = &[
@@ -392,19 +392,7 @@ impl Kernel for DenseAdd {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let mut b = ctx.take_input(3)?;
         let (indices, values, shape) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
-        if indices.rank() != 2 {
-            return Err(invalid_argument!(
-                "Input a_indices should be a matrix but received shape: {}",
-                indices.shape()
-            ));
-        }
-        if values.rank() != 1 || shape.rank() != 1 {
-            return Err(invalid_argument!(
-                "Inputs a_values and a_shape should be vectors but received shapes: {} and {}",
-                values.shape(),
-                shape.shape()
-            ));
-        }
+        check_ranks("a", indices, values, shape)?;
         let rank = shape.num_elements();
         let pairs = [(indices.dims()[0], values.num_elements()), (indices.dims()[1], rank)];
         if let Some((have, want)) = pairs.into_iter().find(|(have, want)| have != want) {

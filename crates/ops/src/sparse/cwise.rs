@@ -8,7 +8,7 @@ use tensorfleet_graph::Output;
 use tensorfleet_tensor::{DType, Result, Tensor, invalid_argument};
 
 use super::number::{Number, REAL_NUMBERS, for_real};
-use super::parts::{Sparse, bracketed};
+use super::parts::{Sparse, bracketed, check_ranks};
 
 const KERNELS: &[KernelDef] = &[cpu::<Cwise>().types("T", REAL_NUMBERS)];
 
@@ -150,19 +150,7 @@ impl Kernel for Cwise {
 /// The sparse side, whose parts TensorFlow checks here in words of its own.
 fn operands<'a>(ctx: &'a KernelContext<'_>) -> Result<Sparse<'a>> {
     let (indices, values, shape) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
-    if indices.rank() != 2 {
-        return Err(invalid_argument!(
-            "Input sp_indices should be a matrix but received shape: {}",
-            indices.shape()
-        ));
-    }
-    if values.rank() != 1 || shape.rank() != 1 {
-        return Err(invalid_argument!(
-            "Inputs sp_values and sp_shape should be vectors but received shapes: {} and {}",
-            values.shape(),
-            shape.shape()
-        ));
-    }
+    check_ranks("sp", indices, values, shape)?;
     if indices.dims()[0] != values.num_elements() {
         return Err(invalid_argument!(
             "The first dimension of values and indices should match. ({} vs. {})",

@@ -154,6 +154,30 @@ pub(super) fn check_parts(indices: &Tensor, values: &Tensor, shape: &Tensor) -> 
     Ok(())
 }
 
+/// Refuses parts of other ranks, in the words of the ops whose inputs start with `prefix`.
+pub(super) fn check_ranks(
+    prefix: &str,
+    indices: &Tensor,
+    values: &Tensor,
+    shape: &Tensor,
+) -> Result<()> {
+    if indices.rank() != 2 {
+        return Err(invalid_argument!(
+            "Input {prefix}_indices should be a matrix but received shape: {}",
+            indices.shape()
+        ));
+    }
+    if values.rank() != 1 || shape.rank() != 1 {
+        return Err(invalid_argument!(
+            "Inputs {prefix}_values and {prefix}_shape should be vectors but received shapes: {} \
+             and {}",
+            values.shape(),
+            shape.shape()
+        ));
+    }
+    Ok(())
+}
+
 /// The shape of the dense tensor, which has to have a number of elements.
 pub(super) fn dense_shape(dims: &[i64]) -> Result<Shape> {
     let mut elements = 1i64;

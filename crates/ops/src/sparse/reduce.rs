@@ -9,7 +9,7 @@ use tensorfleet_framework::{
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, dispatch, internal, invalid_argument};
 
 use super::number::{NUMBERS, Number, REAL_NUMBERS, Real, for_number, for_real};
-use super::parts::{Sparse, spaced};
+use super::parts::{Sparse, check_ranks, spaced};
 use super::rearrange::index_matrix;
 
 const MAX: &[KernelDef] = &[cpu::<Reduce>().types("T", REAL_NUMBERS)];
@@ -223,19 +223,7 @@ impl Kernel for Softmax {
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let (indices, values, shape) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
-        if indices.rank() != 2 {
-            return Err(invalid_argument!(
-                "Input sp_indices should be a matrix but received shape: {}",
-                indices.shape()
-            ));
-        }
-        if values.rank() != 1 || shape.rank() != 1 {
-            return Err(invalid_argument!(
-                "Inputs sp_values and sp_shape should be vectors but received shapes: {} and {}",
-                values.shape(),
-                shape.shape()
-            ));
-        }
+        check_ranks("sp", indices, values, shape)?;
         if shape.num_elements() < 2 {
             return Err(invalid_argument!(
                 "Input should have rank >= 2, but received shape: {}",
