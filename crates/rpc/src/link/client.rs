@@ -1,5 +1,6 @@
 //! The client's side of a link.
 
+use std::collections::VecDeque;
 use std::future::Future;
 use std::io;
 use std::pin::{Pin, pin};
@@ -16,6 +17,7 @@ use tokio::sync::oneshot;
 
 use super::frame::{Header, Kind, decode_failure};
 use super::inbox::{Inbox, Incoming};
+use super::memory::{Address, PeerMemory};
 use super::offer::Offer;
 use super::outbox::Outbox;
 use super::socket::Socket;
@@ -55,11 +57,16 @@ impl Waiting {
 impl Link {
     /// Connects to a server that offered it. The link works until the connection ends.
     pub(crate) async fn connect(offer: Offer, address: &str) -> io::Result<Arc<Link>> {
-        let socket = Arc::new(offer.connect(address).await?);
+        Ok(Link::over(offer.connect(address).await?))
+    }
+
+    /// A link over a connection.
+    pub(super) fn over(socket: Socket) -> Arc<Link> {
+        let socket = Arc::new(socket);
         let link =
             Arc::new(Link { outbox: Outbox::new(Arc::clone(&socket)), calls: Mutex::default() });
         tokio::spawn(Arc::clone(&link).work(socket));
-        Ok(link)
+        link
     }
 
     fn calls(&self) -> MutexGuard<'_, Calls> {
@@ -110,8 +117,13 @@ impl Link {
 
     /// Takes answers until the connection ends.
     async fn work(self: Arc<Self>, socket: Arc<Socket>) {
-        let mut reader =
-            Reader { link: &self, inbox: Inbox::new(socket), arriving: FxHashMap::default() };
+        let mut reader = Reader {
+            link: &self,
+            memory: PeerMemory::of(&socket),
+            inbox: Inbox::new(socket),
+            arriving: FxHashMap::default(),
+            borrowed: VecDeque::new(),
+        };
         let ended = {
             let reading = pin!(reader.read());
             let writing = pin!(self.outbox.drain());
@@ -165,9 +177,18 @@ impl<T> Drop for Call<T> {
 /// Reads the answers of a link.
 struct Reader<'a> {
     link: &'a Link,
+    memory: Option<PeerMemory>,
     inbox: Inbox,
     /// Tensors of which a part has come.
     arriving: FxHashMap<u64, Arriving>,
+    /// Tensors that are read from the server's memory.
+    borrowed: VecDeque<Borrowed>,
+}
+
+struct Borrowed {
+    call: u64,
+    start: u64,
+    tensor: Arriving,
 }
 
 struct Arriving {
@@ -182,26 +203,77 @@ impl Reader<'_> {
                 match incoming {
                     Incoming::Piece(header) => self.piece(header).await?,
                     Incoming::Frame(header, message) => {
-                        if header.kind == Kind::Tensor {
-                            // The rest of a cancelled tensor never comes.
-                            let link = self.link;
-                            self.arriving.retain(|call, _| link.is_waiting(*call));
-                            match begin_tensor(message) {
-                                Ok(arriving) => {
-                                    self.arriving.insert(header.call, arriving);
+                        match header.kind {
+                            Kind::Tensor => {
+                                // The rest of a cancelled tensor never comes.
+                                let link = self.link;
+                                self.arriving.retain(|call, _| link.is_waiting(*call));
+                                match begin_tensor(message) {
+                                    Ok(arriving) => {
+                                        self.arriving.insert(header.call, arriving);
+                                    }
+                                    Err(error) => self.link.fail(header.call, error),
                                 }
-                                Err(error) => self.link.fail(header.call, error),
                             }
-                        } else {
-                            self.link.answer(header, message)?;
+                            Kind::Lent => match borrow_tensor(header.call, message) {
+                                Ok(borrowed) => self.borrowed.push_back(borrowed),
+                                Err(error) => {
+                                    self.link.fail(header.call, error);
+                                    self.link.outbox.send(Kind::Returned, header.call, &[]);
+                                }
+                            },
+                            _ => self.link.answer(header, message)?,
                         }
                     }
                 }
             }
-            if !self.inbox.fill().await? {
+            let goes_on = match self.borrowed.pop_front() {
+                None => self.inbox.fill().await?,
+                Some(borrowed) => {
+                    self.read_memory(borrowed);
+                    // Frames that come meanwhile have their turn between two pieces.
+                    tokio::task::coop::consume_budget().await;
+                    self.inbox.fill_now()?
+                }
+            };
+            if !goes_on {
                 return Ok(());
             }
         }
+    }
+
+    /// Reads the next piece of a tensor that lies in the server's memory.
+    fn read_memory(&mut self, mut borrowed: Borrowed) {
+        let Borrowed { call, start, tensor } = &mut borrowed;
+        let call = *call;
+        if !self.link.is_waiting(call) {
+            return self.link.outbox.send(Kind::Returned, call, &[]);
+        }
+        let from = tensor.filled;
+        let mut read = Err(io::ErrorKind::Unsupported.into());
+        let written = tensor.parcel.tensor.write_raw(|bytes| {
+            let end = bytes.len().min(from + MEMORY_PIECE);
+            if let Some(memory) = self.memory {
+                read = memory.read(start.wrapping_add(from as u64), &mut bytes[from..end]);
+            }
+            Ok(())
+        });
+        match (written, read) {
+            (Ok(()), Ok(len)) if len > 0 => tensor.filled += len,
+            (Ok(()), refused) => {
+                tracing::debug!("memory of the same machine cannot be read: {refused:?}");
+                return self.link.outbox.send(Kind::Unreadable, call, &[]);
+            }
+            (Err(error), _) => {
+                self.link.fail(call, error);
+                return self.link.outbox.send(Kind::Returned, call, &[]);
+            }
+        }
+        if borrowed.tensor.filled < borrowed.tensor.parcel.tensor.byte_len() {
+            return self.borrowed.push_front(borrowed);
+        }
+        self.link.outbox.send(Kind::Returned, call, &[]);
+        self.link.deliver(call, borrowed.tensor.parcel);
     }
 
     /// Reads a piece straight into its tensor.
@@ -256,6 +328,21 @@ impl Reader<'_> {
 
 /// How much is read at once of what nobody wants.
 const WASTE: usize = 64 << 10;
+
+/// How much of another process's memory is read at once.
+const MEMORY_PIECE: usize = 1 << 20;
+
+fn borrow_tensor(call: u64, message: &[u8]) -> Result<Borrowed> {
+    let Some((address, head)) = message.split_first_chunk::<{ Address::SIZE }>() else {
+        return Err(internal!("a tensor was lent without an address"));
+    };
+    let Address { start, len } = Address::from_bytes(*address);
+    let tensor = begin_tensor(head)?;
+    if len != tensor.parcel.tensor.byte_len() as u64 {
+        return Err(internal!("a lent tensor has {len} bytes, not those of its shape"));
+    }
+    Ok(Borrowed { call, start, tensor })
+}
 
 fn begin_tensor(message: &[u8]) -> Result<Arriving> {
     let response = pb::RecvTensorResponse::decode(message)

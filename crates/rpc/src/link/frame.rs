@@ -21,11 +21,18 @@ pub(super) enum Kind {
     Piece = 7,
     /// The call failed.
     Failure = 8,
+    /// The answer is a tensor to be read from the sender's memory: where it lies, and a
+    /// `RecvTensorResponse` without the bytes.
+    Lent = 9,
+    /// The lent tensor of this call was read, or is not wanted any more.
+    Returned = 10,
+    /// The lent tensor of this call cannot be read, so its bytes have to be sent.
+    Unreadable = 11,
 }
 
 impl Kind {
     fn from_byte(byte: u8) -> Option<Kind> {
-        const ALL: [Kind; 8] = [
+        const ALL: [Kind; 11] = [
             Kind::RunGraph,
             Kind::RecvTensor,
             Kind::Cleanup,
@@ -34,6 +41,9 @@ impl Kind {
             Kind::Tensor,
             Kind::Piece,
             Kind::Failure,
+            Kind::Lent,
+            Kind::Returned,
+            Kind::Unreadable,
         ];
         ALL.into_iter().find(|kind| *kind as u8 == byte)
     }

@@ -54,6 +54,26 @@ impl Inbox {
 
     /// Reads more, waiting for it to come. False is the end of the connection.
     pub(super) async fn fill(&mut self) -> io::Result<bool> {
+        self.make_room();
+        let len = self.socket.read(&mut self.buffer[self.end..]).await?;
+        self.end += len;
+        Ok(len > 0)
+    }
+
+    /// Reads what has come already. False is the end of the connection.
+    pub(super) fn fill_now(&mut self) -> io::Result<bool> {
+        self.make_room();
+        match self.socket.try_read(&mut self.buffer[self.end..]) {
+            Ok(len) => {
+                self.end += len;
+                Ok(len > 0)
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn make_room(&mut self) {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
@@ -64,9 +84,6 @@ impl Inbox {
             self.buffer.truncate(ROOM);
             self.buffer.shrink_to_fit();
         }
-        let len = self.socket.read(&mut self.buffer[self.end..]).await?;
-        self.end += len;
-        Ok(len > 0)
     }
 
     /// Reads bytes of a piece into their place: first those that were read already. Fewer come than

@@ -4,7 +4,7 @@
 //! (`RunGraph`, `RecvTensor`, `CleanupGraph`) and nothing else, with the same meaning: whoever needs
 //! a tensor asks for it, and an answer goes out as soon as there is one. Calls do not wait for each
 //! other, small frames that are ready together leave together, and large tensors are cut into pieces
-//! between which small frames pass.
+//! between which small frames pass; a process of the same machine may read them where they lie.
 //!
 //! A server offers links in the metadata of its `GetStatus` reply, which TensorFlow's tasks neither
 //! send nor read. The offer is a token; links are accepted on an abstract Unix socket named after it,
@@ -15,6 +15,8 @@ mod accept;
 mod client;
 mod frame;
 mod inbox;
+mod lending;
+mod memory;
 mod offer;
 mod outbox;
 mod serve;

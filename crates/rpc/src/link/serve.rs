@@ -16,6 +16,7 @@ use tokio::task::AbortHandle;
 
 use super::frame::{Header, Kind, MAX_MESSAGE, encode_failure};
 use super::inbox::{Inbox, Incoming};
+use super::lending::{Lending, Lent};
 use super::outbox::Outbox;
 use super::socket::Socket;
 use crate::recv_tensor::takes_any_bytes;
@@ -30,11 +31,14 @@ pub(super) struct Served {
     handler: WorkerHandler,
     outbox: Outbox,
     running: Mutex<FxHashMap<u64, AbortHandle>>,
+    lending: Lending,
 }
 
 impl Served {
     pub(super) fn new(handler: WorkerHandler, socket: Arc<Socket>) -> Arc<Served> {
-        Arc::new(Served { handler, outbox: Outbox::new(socket), running: Mutex::default() })
+        let lending = Lending::new(&socket);
+        let outbox = Outbox::new(socket);
+        Arc::new(Served { handler, outbox, running: Mutex::default(), lending })
     }
 
     fn running(&self) -> MutexGuard<'_, FxHashMap<u64, AbortHandle>> {
@@ -43,7 +47,7 @@ impl Served {
 
     /// Whether no call is under way.
     pub(super) fn is_idle(&self) -> bool {
-        self.running().is_empty()
+        self.running().is_empty() && self.lending.is_empty()
     }
 
     /// Answers calls until the connection ends.
@@ -62,6 +66,7 @@ impl Served {
         for (_, call) in self.running().drain() {
             call.abort();
         }
+        self.lending.close();
     }
 
     async fn read(self: &Arc<Self>, mut inbox: Inbox) -> io::Result<()> {
@@ -117,8 +122,17 @@ impl Served {
                     running.abort();
                 }
                 self.outbox.forget_tensor(call);
+                self.lending.end(call);
             }
-            Kind::Reply | Kind::Tensor | Kind::Piece | Kind::Failure => return Err(not_a_call()),
+            Kind::Returned => self.lending.end(call),
+            Kind::Unreadable => {
+                if let Some(Lent { head, contents }) = self.lending.refuse(call) {
+                    self.outbox.send_tensor(call, &head, contents);
+                }
+            }
+            Kind::Reply | Kind::Tensor | Kind::Piece | Kind::Failure | Kind::Lent => {
+                return Err(not_a_call());
+            }
         }
         Ok(())
     }
@@ -165,8 +179,11 @@ impl Served {
                 tensor_shape: Some(tensor_wire::shape_proto(tensor.shape())),
                 ..Default::default()
             });
-            self.outbox.send_tensor(call, &response.encode_to_vec(), tensor.shared_bytes());
-            return;
+            let head = response.encode_to_vec();
+            return match self.lending.lend(call, Lent { head, contents: tensor.shared_bytes() }) {
+                Ok(message) => self.outbox.send(Kind::Lent, call, &message),
+                Err(Lent { head, contents }) => self.outbox.send_tensor(call, &head, contents),
+            };
         }
         let whole = tensor_wire::tensor_proto(tensor).map(|message| {
             response.tensor = Some(message);

@@ -3,10 +3,17 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use prost::Message;
+use tensorfleet_framework::Parcel;
+use tensorfleet_proto::tensorflow as pb;
+use tensorfleet_tensor::wire as tensor_wire;
+use tensorfleet_tensor::{Code, DType, Shape};
 use tokio::net::UnixStream;
 
+use super::client::{Call, Link};
 use super::frame::Kind;
 use super::inbox::{Inbox, Incoming};
+use super::memory::Address;
 use super::outbox::Outbox;
 use super::socket::Socket;
 
@@ -99,4 +106,72 @@ async fn long_messages_arrive_and_nonsense_is_refused() {
     let mut inbox = Inbox::new(Arc::new(Socket::Unix(other)));
     assert!(inbox.fill().await.unwrap());
     assert!(inbox.next().is_err());
+}
+
+/// A server's end of a link, and a call that waits for a tensor.
+async fn call_for_tensor() -> (Arc<Outbox>, Inbox, Call<Parcel>) {
+    let (one, other) = UnixStream::pair().unwrap();
+    let link = Link::over(Socket::Unix(one));
+    let other = Arc::new(Socket::Unix(other));
+    let (outbox, mut inbox) = (Arc::new(Outbox::new(Arc::clone(&other))), Inbox::new(other));
+    let call = link.recv_tensor(&pb::RecvTensorRequest::default());
+    let frames = read_until(&mut inbox, &mut [], |frames, _| !frames.is_empty()).await;
+    assert_eq!(frames[0].0, Kind::RecvTensor);
+    (outbox, inbox, call)
+}
+
+/// The answer without its contents: so many bytes.
+fn head(len: usize) -> Vec<u8> {
+    let tensor = pb::TensorProto {
+        dtype: DType::UInt8 as i32,
+        tensor_shape: Some(tensor_wire::shape_proto(&Shape::vector(len))),
+        ..Default::default()
+    };
+    pb::RecvTensorResponse { tensor: Some(tensor), ..Default::default() }.encode_to_vec()
+}
+
+#[tokio::test]
+async fn a_lent_tensor_is_read_and_returned() {
+    let (outbox, mut inbox, call) = call_for_tensor().await;
+    let contents: Vec<u8> = (0..3 << 20).map(|i| (i % 251) as u8).collect();
+    let address = Address::of(&contents).to_bytes();
+    outbox.send(Kind::Lent, 1, &[&address[..], &head(contents.len())].concat());
+    let parcel = call.await.unwrap().unwrap();
+    assert_eq!(parcel.tensor.raw(), contents);
+    let frames = read_until(&mut inbox, &mut [], |frames, _| !frames.is_empty()).await;
+    assert_eq!(frames, [(Kind::Returned, Vec::new())]);
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_asked_for_in_pieces() {
+    let (outbox, mut inbox, call) = call_for_tensor().await;
+    let contents = vec![3; 100_000];
+    let nowhere = Address { start: 16, len: contents.len() as u64 }.to_bytes();
+    outbox.send(Kind::Lent, 1, &[&nowhere[..], &head(contents.len())].concat());
+    let frames = read_until(&mut inbox, &mut [], |frames, _| !frames.is_empty()).await;
+    assert_eq!(frames, [(Kind::Unreadable, Vec::new())]);
+    outbox.send_tensor(1, &head(contents.len()), Bytes::from(contents.clone()));
+    assert_eq!(call.await.unwrap().unwrap().tensor.raw(), contents);
+}
+
+#[tokio::test]
+async fn a_lent_tensor_of_another_size_is_an_error() {
+    let (outbox, mut inbox, call) = call_for_tensor().await;
+    let contents = vec![3; 100_000];
+    let address = Address::of(&contents).to_bytes();
+    outbox.send(Kind::Lent, 1, &[&address[..], &head(contents.len() + 1)].concat());
+    assert_eq!(call.await.unwrap().unwrap_err().code(), Code::Internal);
+    let frames = read_until(&mut inbox, &mut [], |frames, _| !frames.is_empty()).await;
+    assert_eq!(frames, [(Kind::Returned, Vec::new())]);
+}
+
+#[tokio::test]
+async fn a_cancelled_call_returns_what_was_lent() {
+    let (outbox, mut inbox, call) = call_for_tensor().await;
+    drop(call);
+    let contents = vec![3; 100_000];
+    let address = Address::of(&contents).to_bytes();
+    outbox.send(Kind::Lent, 1, &[&address[..], &head(contents.len())].concat());
+    let frames = read_until(&mut inbox, &mut [], |frames, _| frames.len() == 2).await;
+    assert_eq!(frames, [(Kind::Cancel, Vec::new()), (Kind::Returned, Vec::new())]);
 }
