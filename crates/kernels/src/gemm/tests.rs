@@ -129,6 +129,8 @@ fn floats_match_the_definition() {
         // Deeper and wider than any packing block.
         check::<f32>(97, 131, 1100, Parallel::SERIAL);
         check::<f64>(65, 530, 300, Parallel::SERIAL);
+        // Flat, over a large matrix.
+        check::<f32>(5, 700, 400, Parallel::SERIAL);
     });
 }
 

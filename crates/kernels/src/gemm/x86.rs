@@ -11,6 +11,12 @@ use private_gemm_x86::{Accum, DType, DstKind, IType, InstrSet, gemm};
 use super::{Element, Mat, MatMut};
 use crate::simd::{Level, level};
 
+/// A product of at most `FLAT_ROWS` rows reads `B` for little work, so that from `FLAT_BYTES` of it on
+/// it matters that what is read stays near: such products are summed up `FLAT_DEPTH` terms at a time.
+const FLAT_ROWS: usize = 128;
+const FLAT_BYTES: usize = 1024 * 1024;
+const FLAT_DEPTH: usize = 128;
+
 /// A choice among the assembly kernels that this machine can run.
 #[derive(Clone, Copy)]
 pub(super) struct Kernel(InstrSet);
@@ -54,11 +60,31 @@ impl Kernel {
         beta: T,
         mut c: MatMut<'_, T>,
     ) {
+        let depth = a.cols();
+        let bytes = depth * b.cols() * size_of::<T>();
+        if a.rows() > FLAT_ROWS || bytes < FLAT_BYTES {
+            return self.gemm_at_once(alpha, a, b, beta, &mut c);
+        }
+        for start in (0..depth).step_by(FLAT_DEPTH) {
+            let end = depth.min(start + FLAT_DEPTH);
+            let (a, b) = (a.col_range(start, end), b.row_range(start, end));
+            self.gemm_at_once(alpha, a, b, if start == 0 { beta } else { T::ONE }, &mut c);
+        }
+    }
+
+    fn gemm_at_once<T: Assembled>(
+        self,
+        alpha: T,
+        a: Mat<'_, T>,
+        b: Mat<'_, T>,
+        beta: T,
+        c: &mut MatMut<'_, T>,
+    ) {
         assert_eq!((a.rows(), b.cols(), a.cols()), (c.rows(), c.cols(), b.rows()));
         let accumulate = if beta == T::ZERO {
             Accum::Replace
         } else {
-            super::scale(beta, &mut c);
+            super::scale(beta, c);
             Accum::Add
         };
         // SAFETY: the views guarantee that every element of their shapes lies within their slices;
