@@ -39,8 +39,33 @@ struct Resolved<T> {
 #[derive(Clone, Copy)]
 enum Operand<T> {
     Value(T),
+    /// An input of the output's shape.
     Input(usize),
+    Tile(usize),
     Register(usize),
+}
+
+/// A row that repeats all along the output: the last dimensions of its shape.
+struct Tile<T> {
+    period: usize,
+    /// The row once, and as much of it again as a block may need.
+    values: Vec<T>,
+}
+
+impl<T: Element> Tile<T> {
+    fn new(row: &[T]) -> Tile<T> {
+        let values = row.iter().cycle().take(row.len() + BLOCK).copied().collect();
+        Tile { period: row.len(), values }
+    }
+
+    fn row(&self) -> &[T] {
+        &self.values[..self.period]
+    }
+
+    /// What belongs to the elements of the output from `at` on, up to a block of them.
+    fn at(&self, at: usize, len: usize) -> &[T] {
+        &self.values[at % self.period..][..len]
+    }
 }
 
 impl<T: PointwiseElement> Program<T> {
@@ -77,19 +102,28 @@ impl<T: PointwiseElement> Program<T> {
         Some(Program { num_inputs, lines, num_registers })
     }
 
-    /// Runs the program; nothing if the inputs are not all scalars or of one shape.
+    /// Runs the program; nothing if an input is neither a scalar, nor of the output's shape, nor a row
+    /// of it.
     pub(super) fn run(&self, par: Parallel, inputs: &mut [Value]) -> Result<Option<Tensor>> {
         let Some(tensors) = tensors(inputs) else { return Ok(None) };
-        let Ok(shape) = common_shape(&tensors) else { return Ok(None) };
-        let shape = shape.cloned();
+        let shape = largest_shape(&tensors).cloned();
         let mut operands = Vec::with_capacity(self.num_inputs + self.lines.len());
+        let mut tiles = Vec::new();
         for (index, tensor) in tensors.iter().enumerate() {
-            operands.push(match tensor.shape().is_scalar() {
-                true => Operand::Value(tensor.scalar_value::<T>()?),
-                false => Operand::Input(index),
+            operands.push(match &shape {
+                None => Operand::Value(tensor.scalar_value::<T>()?),
+                Some(_) if tensor.shape().is_scalar() => {
+                    Operand::Value(tensor.scalar_value::<T>()?)
+                }
+                Some(shape) if tensor.shape() == shape => Operand::Input(index),
+                Some(shape) if shape.dims().ends_with(tensor.shape().dims()) => {
+                    tiles.push(Tile::new(tensor.values::<T>()?));
+                    Operand::Tile(tiles.len() - 1)
+                }
+                Some(_) => return Ok(None),
             });
         }
-        let Some(resolved) = self.resolve(&mut operands) else { return Ok(None) };
+        let Some(resolved) = self.resolve(&mut operands, &mut tiles) else { return Ok(None) };
         let Some(shape) = shape else {
             return Ok(match operands.last() {
                 Some(Operand::Value(value)) => Some(Tensor::scalar(*value)),
@@ -97,7 +131,7 @@ impl<T: PointwiseElement> Program<T> {
             });
         };
         let reused = inputs.iter_mut().enumerate().find_map(|(index, input)| match input {
-            Value::Tensor(tensor) if !tensor.shape().is_scalar() && tensor.is_unique() => {
+            Value::Tensor(tensor) if *tensor.shape() == shape && tensor.is_unique() => {
                 Some((index, input))
             }
             _ => None,
@@ -119,6 +153,7 @@ impl<T: PointwiseElement> Program<T> {
         let blocks = Blocks {
             lines: &resolved,
             inputs: &slices,
+            tiles: &tiles,
             reused: reused.as_ref().map(|(index, _)| *index),
             registers: self.num_registers,
         };
@@ -131,12 +166,21 @@ impl<T: PointwiseElement> Program<T> {
         }
     }
 
-    /// Finds out what every line's operands are, and computes those that are scalars. Nothing if a
-    /// function cannot take its operands as they are.
-    fn resolve(&self, operands: &mut Vec<Operand<T>>) -> Option<Vec<Resolved<T>>> {
+    /// Finds out what every line's operands are, and computes once what is a scalar or a row that
+    /// repeats. Nothing if a function cannot take its operands as they are.
+    fn resolve(
+        &self,
+        operands: &mut Vec<Operand<T>>,
+        tiles: &mut Vec<Tile<T>>,
+    ) -> Option<Vec<Resolved<T>>> {
         let mut resolved = Vec::new();
         for line in &self.lines {
             let [a, b] = line.operands.map(|operand| operands[operand]);
+            if let Some(tile) = tile(line.function, a, b, tiles)? {
+                tiles.push(tile);
+                operands.push(Operand::Tile(tiles.len() - 1));
+                continue;
+            }
             let result = match (line.function, a, b) {
                 (PointwiseFn::One(f), Operand::Value(a), _) => Some(single(|out| f(&[a], out))),
                 (PointwiseFn::Two(f), Operand::Value(a), Operand::Value(b)) => {
@@ -162,6 +206,41 @@ impl<T: PointwiseElement> Program<T> {
     }
 }
 
+/// The result of a function whose operands are rows that repeat, or scalars: such a row. The outer
+/// nothing means that it cannot be computed so.
+fn tile<T: Element>(
+    function: PointwiseFn<T>,
+    a: Operand<T>,
+    b: Operand<T>,
+    tiles: &[Tile<T>],
+) -> Option<Option<Tile<T>>> {
+    let row = |operand| match operand {
+        Operand::Value(value) => Some(Row::Value(value)),
+        Operand::Tile(index) => Some(Row::Slice(tiles[index].row())),
+        Operand::Input(_) | Operand::Register(_) => None,
+    };
+    let is_tile = |operand| matches!(operand, Operand::Tile(_));
+    if !is_tile(a) && !is_tile(b) {
+        return Some(None);
+    }
+    if matches!(function, PointwiseFn::Pair(_)) {
+        return None;
+    }
+    let (Some(a), Some(b)) = (row(a), row(b)) else { return Some(None) };
+    let len = match (a, b) {
+        (Row::Slice(a), Row::Slice(b)) if a.len() != b.len() => return None,
+        (Row::Slice(row), _) | (_, Row::Slice(row)) => row.len(),
+        (Row::Value(_), Row::Value(_)) => return Some(None),
+    };
+    let mut out = vec![T::default(); len];
+    match (function, a) {
+        (PointwiseFn::One(f), Row::Slice(a)) => f(a, &mut out),
+        (PointwiseFn::Two(f), a) => f(a, b, &mut out),
+        (PointwiseFn::One(_) | PointwiseFn::Pair(_), _) => return None,
+    }
+    Some(Some(Tile::new(&out)))
+}
+
 fn single<T: Element>(f: impl FnOnce(&mut [T])) -> T {
     let mut out = [T::default()];
     f(&mut out);
@@ -178,21 +257,18 @@ fn tensors(inputs: &[Value]) -> Option<Vec<&Tensor>> {
         .collect()
 }
 
-/// The shape of all tensors that are no scalars, if there are any.
-fn common_shape<'a>(tensors: &[&'a Tensor]) -> std::result::Result<Option<&'a Shape>, Mixed> {
-    let mut shapes = tensors.iter().map(|tensor| tensor.shape()).filter(|s| !s.is_scalar());
-    let Some(first) = shapes.next() else { return Ok(None) };
-    if shapes.all(|shape| shape == first) { Ok(Some(first)) } else { Err(Mixed) }
+/// The shape of the largest tensor, unless all are scalars.
+fn largest_shape<'a>(tensors: &[&'a Tensor]) -> Option<&'a Shape> {
+    let shapes = tensors.iter().map(|tensor| tensor.shape()).filter(|shape| !shape.is_scalar());
+    shapes.max_by_key(|shape| (shape.num_elements(), shape.rank()))
 }
-
-/// The shapes differ.
-struct Mixed;
 
 /// What all pieces of the output have in common.
 struct Blocks<'a, T> {
     lines: &'a [Resolved<T>],
-    /// The inputs that are no scalars.
+    /// The inputs, of which those of the output's shape are used.
     inputs: &'a [&'a [T]],
+    tiles: &'a [Tile<T>],
     /// The input whose storage the output takes.
     reused: Option<usize>,
     registers: usize,
@@ -230,6 +306,7 @@ impl<T: Element> Blocks<'_, T> {
                 Operand::Value(value) => Row::Value(value),
                 Operand::Input(index) if self.reused == Some(index) => Row::Slice(&copy[..len]),
                 Operand::Input(index) => Row::Slice(&self.inputs[index][at..at + len]),
+                Operand::Tile(index) => Row::Slice(self.tiles[index].at(at, len)),
                 Operand::Register(register) => Row::Slice(&registers[register][..len]),
             };
             match (line.function, line.operands.map(row)) {
