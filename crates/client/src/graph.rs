@@ -34,6 +34,8 @@ pub(crate) struct State {
     /// The line of the program that made each node.
     pub(crate) lines: FxHashMap<NodeId, &'static Location<'static>>,
     pub(crate) variables: Vec<Variable>,
+    /// Operations to run with the initialisers of the variables.
+    initializers: Vec<Operation>,
     /// Operations to run with each training step, as updates of moving averages.
     pub(crate) updates: Vec<Operation>,
     pub(crate) global_step: Option<Variable>,
@@ -75,6 +77,7 @@ impl Graph {
             error: None,
             lines: FxHashMap::default(),
             variables: Vec::new(),
+            initializers: Vec::new(),
             updates: Vec::new(),
             global_step: None,
             parent: None,
@@ -232,11 +235,16 @@ impl Graph {
         self.lock().updates.push(operation.clone());
     }
 
-    /// An operation that gives every variable its initial value.
+    /// Has [`Graph::initializer`] run an operation too, for state that is not in variables.
+    pub fn initialize_with(&self, operation: &Operation) {
+        self.lock().initializers.push(operation.clone());
+    }
+
+    /// An operation that gives every variable its initial value, and all other state as well.
     #[track_caller]
     pub fn initializer(&self) -> Operation {
-        let initializers: Vec<Operation> =
-            self.variables().iter().map(|variable| variable.initializer().clone()).collect();
+        let mut initializers = self.lock().initializers.clone();
+        initializers.extend(self.variables().iter().map(|variable| variable.initializer().clone()));
         self.group(&initializers)
     }
 

@@ -22,11 +22,13 @@ pub struct MeanGradients {
 }
 
 impl MeanGradients {
-    /// Makes an accumulator for each gradient, shared by all sessions on the same servers.
+    /// Makes an accumulator for each gradient, shared by all sessions on the same servers. The
+    /// graph's initialiser has them count from round 0, whatever was trained there before.
     #[track_caller]
     pub fn new(graph: &Graph, updates: &[Update]) -> MeanGradients {
         let round = graph.placeholder::<i64>([]);
         let contributions = graph.placeholder::<i32>([]);
+        let first_round = graph.constant(0i64);
         let mut contribute = Vec::new();
         let mut means = Vec::new();
         for (gradient, variable) in updates {
@@ -40,6 +42,12 @@ impl MeanGradients {
                     .attr("shape", shape.clone())
                     .attr("shared_name", name.as_str())
                     .output();
+                let restart = graph
+                    .op("ResourceAccumulatorSetGlobalStep")
+                    .input(&accumulator)
+                    .input(&first_round)
+                    .build();
+                graph.initialize_with(&restart);
                 contribute.push(
                     graph
                         .op("ResourceAccumulatorApplyGradient")

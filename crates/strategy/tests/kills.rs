@@ -124,6 +124,20 @@ fn synchronous() {
 }
 
 #[test]
+fn a_new_program_counts_its_rounds_anew_on_servers_that_live_on() {
+    let config = Config::default();
+    let cluster = create_local_cluster(2, 1, "grpc", &config, &config).unwrap();
+    let strategy = ParameterServerStrategy::new(cluster.ps[0].server_def().cluster()).unwrap();
+    for _ in 0..2 {
+        let victim = Arc::default();
+        let build = |graph: &Graph, _| Ok(Line::new(graph, &victim));
+        let coordinator = strategy.coordinator(Mode::Sync, OnLoss::Stop, build).unwrap();
+        coordinator.train(40).unwrap();
+        assert_eq!(state(&coordinator).1, 20);
+    }
+}
+
+#[test]
 fn a_cluster_without_parameter_servers_is_refused() {
     let cluster =
         tensorfleet_client::ClusterSpec::from_lists([("worker", vec!["localhost:1"])]).unwrap();
