@@ -176,7 +176,8 @@ impl<T: PointwiseElement> Program<T> {
         let mut resolved = Vec::new();
         for line in &self.lines {
             let [a, b] = line.operands.map(|operand| operands[operand]);
-            if let Some(tile) = tile(line.function, a, b, tiles)? {
+            let is_tiled = matches!(a, Operand::Tile(_)) || matches!(b, Operand::Tile(_));
+            if is_tiled && let Some(tile) = tile(line.function, a, b, tiles)? {
                 tiles.push(tile);
                 operands.push(Operand::Tile(tiles.len() - 1));
                 continue;
@@ -206,8 +207,8 @@ impl<T: PointwiseElement> Program<T> {
     }
 }
 
-/// The result of a function whose operands are rows that repeat, or scalars: such a row. The outer
-/// nothing means that it cannot be computed so.
+/// The result of a function of which an operand is a row that repeats: such a row, unless the other
+/// operand is larger. The outer nothing means that the function cannot take its operands as they are.
 fn tile<T: Element>(
     function: PointwiseFn<T>,
     a: Operand<T>,
@@ -219,10 +220,6 @@ fn tile<T: Element>(
         Operand::Tile(index) => Some(Row::Slice(tiles[index].row())),
         Operand::Input(_) | Operand::Register(_) => None,
     };
-    let is_tile = |operand| matches!(operand, Operand::Tile(_));
-    if !is_tile(a) && !is_tile(b) {
-        return Some(None);
-    }
     if matches!(function, PointwiseFn::Pair(_)) {
         return None;
     }
