@@ -46,10 +46,18 @@ impl Fused {
             member.operands.iter().for_each(|&operand| last_uses[operand] = number);
         }
         let program = match members.first().and_then(|member| member.kernel.pointwise()) {
-            Some(Pointwise::F32(_)) => Program::new(num_inputs, &members).map(AnyProgram::F32),
-            Some(Pointwise::F64(_)) => Program::new(num_inputs, &members).map(AnyProgram::F64),
-            Some(Pointwise::I32(_)) => Program::new(num_inputs, &members).map(AnyProgram::I32),
-            Some(Pointwise::I64(_)) => Program::new(num_inputs, &members).map(AnyProgram::I64),
+            Some(Pointwise::F32(_)) => {
+                Program::new(num_inputs, &members, &last_uses).map(AnyProgram::F32)
+            }
+            Some(Pointwise::F64(_)) => {
+                Program::new(num_inputs, &members, &last_uses).map(AnyProgram::F64)
+            }
+            Some(Pointwise::I32(_)) => {
+                Program::new(num_inputs, &members, &last_uses).map(AnyProgram::I32)
+            }
+            Some(Pointwise::I64(_)) => {
+                Program::new(num_inputs, &members, &last_uses).map(AnyProgram::I64)
+            }
             None => None,
         };
         Fused { num_inputs, members, program: program.unwrap_or(AnyProgram::None), last_uses }

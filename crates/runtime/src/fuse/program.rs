@@ -69,16 +69,13 @@ impl<T: Element> Tile<T> {
 }
 
 impl<T: PointwiseElement> Program<T> {
-    /// The program of members that all have functions of the type.
-    pub(super) fn new(num_inputs: usize, members: &[Member]) -> Option<Program<T>> {
-        let mut last_uses = vec![0; members.len()];
-        for (number, member) in members.iter().enumerate() {
-            for operand in &member.operands {
-                if let Some(line) = operand.checked_sub(num_inputs) {
-                    last_uses[line] = number;
-                }
-            }
-        }
+    /// The program of members that all have functions of the type. For each input and member
+    /// `last_uses` has the last member that uses it.
+    pub(super) fn new(
+        num_inputs: usize,
+        members: &[Member],
+        last_uses: &[usize],
+    ) -> Option<Program<T>> {
         let mut lines: Vec<Line<T>> = Vec::with_capacity(members.len());
         let (mut free, mut num_registers) = (Vec::new(), 0);
         for (number, member) in members.iter().enumerate() {
@@ -91,7 +88,7 @@ impl<T: PointwiseElement> Program<T> {
             let mut sources: Vec<usize> =
                 operands.iter().filter_map(|operand| operand.checked_sub(num_inputs)).collect();
             sources.dedup();
-            let ended = sources.into_iter().filter(|&line| last_uses[line] == number);
+            let ended = sources.into_iter().filter(|&line| last_uses[num_inputs + line] == number);
             free.extend(ended.map(|line| lines[line].register));
             lines.push(Line {
                 function: T::function(member.kernel.pointwise()?)?,
@@ -111,16 +108,13 @@ impl<T: PointwiseElement> Program<T> {
         let mut tiles = Vec::new();
         for (index, tensor) in tensors.iter().enumerate() {
             operands.push(match &shape {
-                None => Operand::Value(tensor.scalar_value::<T>()?),
-                Some(_) if tensor.shape().is_scalar() => {
-                    Operand::Value(tensor.scalar_value::<T>()?)
-                }
+                _ if tensor.shape().is_scalar() => Operand::Value(tensor.scalar_value::<T>()?),
                 Some(shape) if tensor.shape() == shape => Operand::Input(index),
                 Some(shape) if shape.dims().ends_with(tensor.shape().dims()) => {
                     tiles.push(Tile::new(tensor.values::<T>()?));
                     Operand::Tile(tiles.len() - 1)
                 }
-                Some(_) => return Ok(None),
+                _ => return Ok(None),
             });
         }
         let Some(resolved) = self.resolve(&mut operands, &mut tiles) else { return Ok(None) };
@@ -130,19 +124,11 @@ impl<T: PointwiseElement> Program<T> {
                 _ => None,
             });
         };
-        let reused = inputs.iter_mut().enumerate().find_map(|(index, input)| match input {
-            Value::Tensor(tensor) if *tensor.shape() == shape && tensor.is_unique() => {
-                Some((index, input))
-            }
-            _ => None,
+        let reused = inputs.iter().position(|input| {
+            let has_shape = |tensor: &Tensor| *tensor.shape() == shape && tensor.is_unique();
+            matches!(input, Value::Tensor(tensor) if has_shape(tensor))
         });
-        let reused = match reused {
-            Some((index, input)) => match input.take() {
-                Value::Tensor(tensor) => Some((index, tensor)),
-                Value::Ref(_) | Value::Empty => return Ok(None),
-            },
-            None => None,
-        };
+        let storage = reused.map(|index| inputs[index].take());
         let slices: Vec<&[T]> = inputs
             .iter()
             .map(|input| match input {
@@ -154,15 +140,15 @@ impl<T: PointwiseElement> Program<T> {
             lines: &resolved,
             inputs: &slices,
             tiles: &tiles,
-            reused: reused.as_ref().map(|(index, _)| *index),
+            reused,
             registers: self.num_registers,
         };
-        match reused {
-            Some((_, mut tensor)) => {
+        match storage {
+            Some(Value::Tensor(mut tensor)) => {
                 blocks.fill(par, tensor.values_mut()?);
                 Ok(Some(tensor))
             }
-            None => Tensor::build(shape, |out| blocks.fill(par, out)).map(Some),
+            _ => Tensor::build(shape, |out| blocks.fill(par, out)).map(Some),
         }
     }
 
