@@ -1,7 +1,7 @@
 //! `cargo xtask ci`: what must hold before a change lands.
 //!
-//! The steps share one profile, and clippy and rustdoc share their metadata, so that dependencies
-//! are compiled once and checked once. Cheap steps come first.
+//! The steps share one profile and one set of features, and clippy and rustdoc share their
+//! metadata, so that everything is compiled once and checked once. Cheap steps come first.
 
 use crate::step::{self, Steps};
 use crate::{Result, codegen, instructions, test, tidy};
@@ -12,12 +12,12 @@ pub(crate) fn run() -> Result {
     steps.run("tidy", tidy::run)?;
     steps.run("codegen", codegen::check)?;
     steps.run("clippy", || {
-        let arguments = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
-        step::run(&mut step::cargo(arguments))
+        let arguments = ["--all-targets", "--", "-D", "warnings"];
+        step::run(step::workspace_cargo("clippy").args(arguments))
     })?;
     steps.run("rustdoc", || {
-        let arguments = ["doc", "--workspace", "--no-deps"];
-        step::run(step::cargo(arguments).env("RUSTDOCFLAGS", "-D warnings"))
+        let mut doc = step::workspace_cargo("doc");
+        step::run(doc.arg("--no-deps").env("RUSTDOCFLAGS", "-D warnings"))
     })?;
     test::steps(&mut steps)?;
     steps.run("instructions", instructions::check)?;

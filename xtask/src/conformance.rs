@@ -32,7 +32,7 @@ pub(crate) fn golden(families: &[String]) -> Result {
 /// Builds the server in the profile of the Rust tests and returns where it lies.
 pub(crate) fn build_server() -> Result<PathBuf> {
     // With the examples, dependencies have the features that they have for tests: all is built once.
-    step::run(&mut step::cargo(["build", "--workspace", "--bins", "--examples"]))?;
+    step::run(step::workspace_cargo("build").args(["--bins", "--examples"]))?;
     let binary = workspace::server_binary();
     if binary.is_file() {
         Ok(binary)

@@ -91,11 +91,12 @@ fn count_all() -> Result<Option<BTreeMap<String, u64>>> {
 
 /// Builds the program that repeats paths and returns where it lies.
 fn build() -> Result<PathBuf> {
-    let arguments = ["build", "--package", "tensorfleet-runtime", "--bench", "hot_paths"];
-    step::run(&mut step::cargo(arguments))?;
+    let arguments = ["--bench", "hot_paths"];
+    step::run(step::workspace_cargo("build").args(arguments))?;
     // Cargo gives the file a name of its own; asked again, it only says which.
-    let mut ask = step::cargo(arguments);
-    let messages = output(ask.args(["--message-format", "json"]).stderr(Stdio::null()))?;
+    let mut ask = step::workspace_cargo("build");
+    ask.args(arguments).args(["--message-format", "json"]);
+    let messages = output(ask.stderr(Stdio::null()))?;
     let path =
         messages.lines().filter(|line| line.contains("\"name\":\"hot_paths\"")).find_map(|line| {
             let (_, rest) = line.split_once("\"executable\":\"")?;

@@ -44,6 +44,12 @@ pub(crate) fn cargo<I: IntoIterator<Item: AsRef<OsStr>>>(arguments: I) -> Comman
     command
 }
 
+/// Returns cargo for all crates. Commands that name the same crates and features share what they
+/// compile; a second set of features would compile the op library once more.
+pub(crate) fn workspace_cargo(command: &str) -> Command {
+    cargo([command, "--workspace", "--features", "tensorfleet/ndarray"])
+}
+
 /// Runs a command with its output shown; anything but success is an error that names it.
 pub(crate) fn run(command: &mut Command) -> Result {
     let shown = show(command);

@@ -15,14 +15,10 @@ pub(crate) fn run() -> Result {
 pub(crate) fn steps(steps: &mut Steps) -> Result {
     // Installing TensorFlow waits for the network while compiling waits for the processor.
     let python = Interpreter::prepare_in_background();
-    steps.run("cargo test", || step::run(&mut step::cargo(["test", "--workspace"])))?;
+    steps.run("cargo test", || step::run(&mut step::workspace_cargo("test")))?;
     steps.run("cargo test, object storage", || {
         let crate_and_feature = ["-p", "tensorfleet-checkpoint", "--features", "object_store"];
         step::run(step::cargo(["test", "--lib"]).args(crate_and_feature))
-    })?;
-    steps.run("cargo test, ndarray", || {
-        let crate_and_feature = ["-p", "tensorfleet-client", "--features", "ndarray"];
-        step::run(step::cargo(["test", "--lib"]).args(crate_and_feature).arg("arrays"))
     })?;
     let server = steps.run("build server", conformance::build_server)?;
     let python = steps.run("python environment", || python.wait())?;

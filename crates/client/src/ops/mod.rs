@@ -18,7 +18,7 @@
 //! # }
 //! ```
 //!
-//! This module is made from the registry by `tests/generated`.
+//! This module is made from the registry by `tests/it/generated`.
 //!
 //! [`OpBuilder`]: crate::OpBuilder
 

@@ -1,4 +1,4 @@
-//! Ops of the family `quantized`, @generated from the registry by `tests/generated`.
+//! Ops of the family `quantized`, @generated from the registry by `tests/it/generated`.
 
 use super::prelude::*;
 

@@ -3,8 +3,6 @@
 //! `differentiable.txt` has the names that `tensorflow.python.framework.ops.gradient_registry` lists
 //! with a function, in TensorFlow 2.21.
 
-#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 use tensorfleet_graph::OpLookup as _;
 
 /// Differentiated by whoever knows the functions that they call or the loop that they are part of.

@@ -5,7 +5,7 @@ use tensorfleet_graph::Output;
 use tensorfleet_tensor::{DType, Result, Shape, Tensor};
 use tensorfleet_testing::varied;
 
-use crate::{Nodes, case, check, plain};
+use super::{Nodes, case, check, plain};
 
 #[test]
 fn gather_with_batches() {

@@ -1,7 +1,5 @@
 //! Nodes that are computed together give what they give alone.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::sync::Arc;
 
 use tensorfleet_framework::{Implementation, Pointwise, PointwiseFn, Registry, Row};

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use tensorfleet_graph::{ArgDef, AttrDef, AttrList, AttrValue, OpDef};
 
-use crate::names::{safe, snake_case};
+use super::names::{safe, snake_case};
 
 /// The type of a parameter for an attribute, and how it becomes the attribute.
 fn parameter(kind: &str) -> (&'static str, &'static str) {

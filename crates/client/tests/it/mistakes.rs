@@ -1,8 +1,6 @@
 //! Typical mistakes, and whether what is said about them helps: the line that made them, the name,
 //! and what is wrong.
 
-#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 use std::fmt::Debug;
 use std::time::Duration;
 

@@ -5,7 +5,7 @@ use tensorfleet_graph::{AttrValue, Output};
 use tensorfleet_tensor::{Result, Shape, Tensor};
 use tensorfleet_testing::varied;
 
-use crate::{Case, Nodes, case, check};
+use super::{Case, Nodes, case, check};
 
 /// Square matrices with a strong diagonal, symmetric and positive.
 fn positive(nodes: &mut Nodes<'_>, x: Output) -> Result<Output> {

@@ -18,5 +18,5 @@ fn absurd_input_is_survived() {
     files.sort();
     let rounds = std::env::var("TENSORFLEET_FUZZ_ROUNDS");
     let rounds = rounds.ok().and_then(|text| text.parse().ok()).unwrap_or(1);
-    check_hostile(&registry, &files, rounds, "absurd_input_is_survived").unwrap();
+    check_hostile(&registry, &files, rounds, "hostile::absurd_input_is_survived").unwrap();
 }

@@ -1,7 +1,5 @@
 //! The binary as other programs see it: what it prints, and how it ends.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::io::{BufRead, BufReader, Read};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Output, Stdio};

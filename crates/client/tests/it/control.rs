@@ -1,7 +1,5 @@
 //! Branches and loops, and gradients through them.
 
-#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 use tensorfleet_client::{DType, Function, Graph, Output, PartialShape, Session, gradients};
 
 /// The derivatives of `y` as tensors.

@@ -1,7 +1,5 @@
 //! Trains a line through points, in this process and over the network, with every optimiser.
 
-#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 use tensorfleet_client::optimizer::{
     Adadelta, Adagrad, Adam, Ftrl, Lamb, Momentum, Optimizer, RmsProp, Sgd,
 };

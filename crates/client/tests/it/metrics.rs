@@ -1,8 +1,6 @@
 //! Metrics kept over steps, with the values that TensorFlow's `tf.compat.v1.metrics` have after the
 //! same steps.
 
-#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 use tensorfleet_client::metrics::Metric;
 use tensorfleet_client::{Feed, Graph, Session};
 

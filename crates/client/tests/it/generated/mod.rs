@@ -1,10 +1,8 @@
 //! Makes the typed functions for all ops, and holds the checked-in ones to the registry.
 //!
-//! `UPDATE_EXPECT=1 cargo test -p tensorfleet-client --test generated` writes them anew. What an op
+//! `UPDATE_EXPECT=1 cargo test -p tensorfleet-client --test it generated` writes them anew. What an op
 //! does stands in `summaries/<family>.txt`, a line for each op; one without a line is described by
 //! its signature.
-
-#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod function;
 mod names;
@@ -18,7 +16,7 @@ use tensorfleet_framework::Registry;
 use tensorfleet_graph::OpLookup as _;
 
 const UPDATE: &str = "write them anew: \
-     UPDATE_EXPECT=1 cargo test -p tensorfleet-client --test generated";
+     UPDATE_EXPECT=1 cargo test -p tensorfleet-client --test it generated";
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -26,7 +24,7 @@ fn folder(name: &str) -> PathBuf {
 
 /// The lines of a family: the name of an op, and what it does.
 fn summaries(family: &str) -> BTreeMap<String, String> {
-    let path = folder("tests/generated/summaries").join(format!("{family}.txt"));
+    let path = folder("tests/it/generated/summaries").join(format!("{family}.txt"));
     let text = fs::read_to_string(path).unwrap_or_default();
     let lines = text.lines().map(|line| line.split_once(' ').expect("a name and a sentence"));
     lines.map(|(name, summary)| (name.to_owned(), summary.to_owned())).collect()
@@ -36,7 +34,7 @@ fn summaries(family: &str) -> BTreeMap<String, String> {
 fn module(family: &str, ops: &[&str], registry: &Registry) -> String {
     let mut summaries = summaries(family);
     let mut text = format!(
-        "//! Ops of the family `{family}`, @generated from the registry by `tests/generated`.\n\n\
+        "//! Ops of the family `{family}`, @generated from the registry by `tests/it/generated`.\n\n\
          use super::prelude::*;\n"
     );
     for op in ops {

@@ -1,7 +1,5 @@
 //! Gradients of ops against finite differences.
 
-#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 mod linalg;
 mod parts;
 

@@ -1,7 +1,5 @@
 //! Trains small networks of every kind of layer.
 
-#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 use tensorfleet_client::layers::{self, Padding};
 use tensorfleet_client::optimizer::{Adam, Optimizer, clip_by_global_norm};
 use tensorfleet_client::{Graph, Operation, Output, Session, initializer, loss, metrics};

@@ -1,14 +1,12 @@
 //! Every example runs and says what it should. `cargo test` builds them.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 fn program(name: &str) -> Command {
-    // This test is target/debug/deps/examples-..., an example target/debug/examples/name.
+    // This test is target/debug/deps/it-..., an example target/debug/examples/name.
     let tests = std::env::current_exe().unwrap();
     let path = tests.parent().unwrap().parent().unwrap().join("examples").join(name);
     assert!(path.exists(), "{} is not built: cargo build --examples", path.display());

@@ -1,7 +1,5 @@
 //! `tensorfleet demo` as a newcomer sees it.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;

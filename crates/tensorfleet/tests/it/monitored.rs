@@ -1,7 +1,5 @@
 //! Monitored sessions on servers that come and go.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::path::PathBuf;
 
 use tensorfleet::monitored::CheckpointSaver;

@@ -1,7 +1,5 @@
 //! Clusters in one process, as a Rust program uses them.
 
-#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 use tensorfleet::{
     ClusterSpec, Code, Config, Graph, Server, Session, create_local_cluster, gradients,
 };

@@ -1,7 +1,5 @@
 //! Whole runs: branches, loops, failures, cancellation.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::future::Future;
 use std::sync::Arc;
 use std::task::{Context, Waker};

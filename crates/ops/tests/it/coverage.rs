@@ -27,7 +27,7 @@ fn the_list_of_ops_is_up_to_date() {
     for name in missing {
         writeln!(text, "- `{name}`").unwrap();
     }
-    expect_file!["../../../docs/ops.md"].assert_eq(&text);
+    expect_file!["../../../../docs/ops.md"].assert_eq(&text);
 }
 
 /// The types of an op's kernels, by attribute.
