@@ -23,6 +23,7 @@ MODULES = [
     "convolution",
     "maths",
     "updates",
+    "input",
 ]
 
 
