@@ -2,6 +2,7 @@
 //!
 //! The only crate that knows tonic.
 
+mod deadline;
 mod health;
 mod link;
 mod master;

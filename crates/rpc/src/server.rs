@@ -18,6 +18,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 
+use crate::deadline::Deadline;
 use crate::health::HealthHandler;
 use crate::link::{Links, Token, accept};
 use crate::master::MasterHandler;
@@ -126,12 +127,12 @@ impl Server {
         };
         let stop = watch::Sender::new(false);
         let router = transport::tune_server(tonic::transport::Server::builder())
-            .add_service(
+            .add_service(Deadline(
                 MasterServiceServer::new(MasterHandler { master, recent: Arc::default() })
                     .max_decoding_message_size(transport::MAX_MESSAGE)
                     .max_encoding_message_size(usize::MAX),
-            )
-            .add_service(WorkerService::new(worker_handler.clone()))
+            ))
+            .add_service(Deadline(WorkerService::new(worker_handler.clone())))
             .add_service(HealthServer::new(HealthHandler { stop: stop.subscribe() }));
         let (grpc, mut connections) = mpsc::channel(ACCEPTED);
         let incoming = futures_util::stream::poll_fn(move |cx| connections.poll_recv(cx));
