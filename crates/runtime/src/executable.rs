@@ -10,6 +10,7 @@ use tensorfleet_tensor::{DType, Result, invalid_argument};
 
 use crate::frames::{self, Frames};
 use crate::fuse::fuse;
+use crate::sequence::{self, Sequence};
 use crate::state::Spare;
 
 /// A compiled graph. Any number of steps may run it at once.
@@ -35,6 +36,8 @@ pub(crate) struct FrameLayout {
     pub(crate) pending: Vec<u32>,
     /// Inputs of all nodes of the frame.
     pub(crate) slots: usize,
+    /// The order in which one thread can run the frame.
+    pub(crate) sequence: Option<Sequence>,
 }
 
 #[derive(Debug)]
@@ -209,6 +212,7 @@ impl Compiler<'_> {
                 parallel_iterations: frame.parallel_iterations,
                 pending: Vec::new(),
                 slots: 0,
+                sequence: None,
             })
             .collect();
         let mut args = FxHashMap::default();
@@ -237,6 +241,7 @@ impl Compiler<'_> {
             (0..count).map(|index| args.get(&index).copied().unwrap_or(DType::Float)).collect();
         self.connect();
         self.find_roots();
+        self.find_sequences();
         Ok(self.executable)
     }
 
@@ -323,6 +328,18 @@ impl Compiler<'_> {
                 let next = node.consumers.get(index + 1).map(|edge| edge.output);
                 node.consumers[index].is_last = next != Some(node.consumers[index].output);
             }
+        }
+    }
+
+    fn find_sequences(&mut self) {
+        let mut members = vec![Vec::new(); self.executable.frames.len()];
+        for (node, frame) in (0u32..).zip(&self.frames.frame_of) {
+            members[*frame as usize].push(node);
+        }
+        // Frame 0 is the graph outside of all loops.
+        for (frame, members) in members.iter().enumerate().skip(1) {
+            self.executable.frames[frame].sequence =
+                sequence::find(self.graph, &self.executable.nodes, members);
         }
     }
 

@@ -8,6 +8,7 @@ mod fuse;
 mod pool;
 mod rendezvous;
 mod run;
+mod sequence;
 mod state;
 mod task;
 mod trace;

@@ -21,11 +21,12 @@ use tensorfleet_tensor::{Error, Result, Tensor, cancelled, internal, invalid_arg
 
 use crate::executable::{CompiledNode, Executable, Kind};
 use crate::pool::{ComputePool, is_pool_thread};
+use crate::sequence::{Progress, Surroundings};
 use crate::state::{Ready, State};
 use crate::trace::Trace;
 
 /// A node that takes longer than this (nanoseconds) is worth another thread.
-const EXPENSIVE: u64 = 40_000;
+pub(crate) const EXPENSIVE: u64 = 40_000;
 
 /// How long a run may keep a thread of the async runtime.
 const TURN: Duration = Duration::from_millis(1);
@@ -35,7 +36,7 @@ const TURN: Duration = Duration::from_millis(1);
 const POOL_TURN: Duration = Duration::from_millis(10);
 
 /// After so many nodes a run looks at the clock.
-const NODES_PER_LOOK: u32 = 64;
+pub(crate) const NODES_PER_LOOK: u32 = 64;
 
 /// A running step. Resolves to the returned values.
 #[derive(Debug)]
@@ -140,7 +141,7 @@ impl Run {
             ));
         }
         let work = Work {
-            state: State::new(&executable),
+            state: State::new(&executable, trace.is_none()),
             outputs: Vec::new(),
             waiting: Vec::new(),
             free: Vec::new(),
@@ -303,6 +304,7 @@ impl Work {
             self.error = Some(error);
         }
         self.state.ready.clear();
+        self.state.sequences.clear();
         self.waiting.clear();
         self.free.clear();
     }
@@ -345,19 +347,54 @@ impl Work {
         let turn = if may_block { POOL_TURN } else { TURN };
         let started = Instant::now();
         let mut count = 0;
-        while let Some(ready) = self.state.ready.pop_front() {
-            let node = &run.executable.nodes[ready.node as usize];
-            match self.run_node(run, ready, node, may_block) {
+        loop {
+            while let Some(ready) = self.state.ready.pop_front() {
+                let node = &run.executable.nodes[ready.node as usize];
+                match self.run_node(run, ready, node, may_block) {
+                    Ok(true) => {}
+                    Ok(false) => return Pause::Heavy,
+                    Err(error) => self.fail(error.at_node(&node.name)),
+                }
+                count += 1;
+                if count % NODES_PER_LOOK == 0 && started.elapsed() > turn {
+                    return if self.state.is_idle() { self.pause() } else { Pause::Heavy };
+                }
+            }
+            let Some(frame) = self.state.sequences.pop_front() else { return self.pause() };
+            match self.run_sequence(run, frame, may_block, started + turn) {
                 Ok(true) => {}
                 Ok(false) => return Pause::Heavy,
-                Err(error) => self.fail(error.at_node(&node.name)),
-            }
-            count += 1;
-            if count % NODES_PER_LOOK == 0 && started.elapsed() > turn {
-                return if self.state.ready.is_empty() { self.pause() } else { Pause::Heavy };
+                Err(error) => self.fail(error),
             }
         }
-        self.pause()
+    }
+
+    /// Works on a loop that has its order. False: this thread has done enough.
+    fn run_sequence(
+        &mut self,
+        run: &Shared,
+        frame: u32,
+        may_block: bool,
+        until: Instant,
+    ) -> Result<bool> {
+        let executable = &run.executable;
+        let (mut running, layout, id) = self.state.take_sequence(frame);
+        let Some(sequence) = &executable.frames[layout as usize].sequence else {
+            return Err(internal!("a loop has lost its order"));
+        };
+        let nodes = &executable.nodes;
+        let around = Surroundings { nodes, step: &run.step, frame: id, may_block, until };
+        match running.advance(sequence, around)? {
+            Progress::Over(exits) => self.state.end_sequence(executable, frame, exits),
+            Progress::HandOver { iteration, values } => {
+                self.state.begin_frame(executable, frame, iteration, values);
+            }
+            Progress::Paused | Progress::Heavy => {
+                self.state.put_sequence(frame, running);
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Runs one node or starts it elsewhere. False: this thread must not run it, so it is put back.
@@ -597,7 +634,7 @@ fn compute(
 }
 
 /// Reads the variables behind references where the node wants a value.
-fn read_references(inputs: &mut [Value], node: &CompiledNode) -> Result<()> {
+pub(crate) fn read_references(inputs: &mut [Value], node: &CompiledNode) -> Result<()> {
     for (value, takes_ref) in inputs.iter_mut().zip(&node.takes_ref) {
         match value {
             Value::Ref(variable) if !takes_ref => {
@@ -613,7 +650,10 @@ fn read_references(inputs: &mut [Value], node: &CompiledNode) -> Result<()> {
     Ok(())
 }
 
-fn scalar<T: tensorfleet_tensor::Element>(value: Option<&Value>, what: &str) -> Result<T> {
+pub(crate) fn scalar<T: tensorfleet_tensor::Element>(
+    value: Option<&Value>,
+    what: &str,
+) -> Result<T> {
     match value {
         Some(Value::Tensor(tensor)) if !tensor.shape().is_scalar() => Err(invalid_argument!(
             "The second input must be a scalar, but it has shape {}",

@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 use tensorfleet_framework::{FrameIteration, Value};
 
 use crate::executable::{CompiledNode, ControlEdge, Edge, Executable, FrameLayout, Kind};
+use crate::sequence::Running;
 
 /// A node that can run now.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +25,10 @@ pub(crate) struct Ready {
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) ready: VecDeque<Ready>,
+    /// The frames that can go on in their order.
+    pub(crate) sequences: VecDeque<u32>,
+    /// Whether loops may run in their order; a step that is traced looks at every node.
+    runs_sequences: bool,
     frames: Vec<Option<Frame>>,
     free_frames: Vec<u32>,
 }
@@ -46,6 +51,17 @@ struct Frame {
     next_roots: Vec<(u32, Value)>,
     dead_exits: Vec<u32>,
     spare: Vec<Iteration>,
+    order: Order,
+}
+
+/// Whether a frame runs in its order instead of by iterations.
+#[derive(Debug)]
+enum Order {
+    /// No: what enters is delivered at once.
+    Free,
+    /// It will, when all has entered.
+    Gathering,
+    Running(Box<Running>),
 }
 
 #[derive(Debug, Default)]
@@ -184,13 +200,18 @@ impl Iteration {
 
 impl State {
     /// The state before a step: the roots are ready.
-    pub(crate) fn new(executable: &Executable) -> State {
+    pub(crate) fn new(executable: &Executable, runs_sequences: bool) -> State {
         let mut root = Frame::new(0, (0, 0), 0, 0);
         let mut iteration = executable.spare.take();
         iteration.reset(&executable.frames[0]);
         root.iterations.push_back(iteration);
-        let mut state =
-            State { ready: VecDeque::new(), frames: vec![Some(root)], free_frames: Vec::new() };
+        let mut state = State {
+            ready: VecDeque::new(),
+            sequences: VecDeque::new(),
+            runs_sequences,
+            frames: vec![Some(root)],
+            free_frames: Vec::new(),
+        };
         let State { ready, frames, .. } = &mut state;
         let root = frame_iteration(frames, 0, 0);
         for &node in &executable.roots {
@@ -305,8 +326,17 @@ impl State {
         is_dead: bool,
     ) {
         let child = self.child_frame(executable, ready, layout);
+        let frame = self.frame(child);
+        if matches!(frame.order, Order::Gathering) {
+            let entered = if is_constant { &mut frame.invariants } else { &mut frame.next_roots };
+            entered.push((ready.node, value));
+            frame.pending_enters -= 1;
+            if frame.pending_enters == 0 {
+                self.begin_sequence(executable, child);
+            }
+            return;
+        }
         if is_constant {
-            let frame = self.frame(child);
             frame.invariants.push((ready.node, value.clone()));
             let iterations = frame.first..frame.first + frame.iterations.len() as u64;
             for iteration in iterations {
@@ -332,7 +362,11 @@ impl State {
         let frame_layout = &executable.frames[layout as usize];
         let id = self.place(ready).child_frame(&frame_layout.name);
         let mut frame = Frame::new(layout, (ready.frame, ready.iteration), id, frame_layout.enters);
-        frame.push_iteration(frame_layout);
+        if self.runs_sequences && frame_layout.sequence.is_some() {
+            frame.order = Order::Gathering;
+        } else {
+            frame.push_iteration(frame_layout);
+        }
         let child = match self.free_frames.pop() {
             Some(index) => {
                 self.frames[index as usize] = Some(frame);
@@ -371,9 +405,21 @@ impl State {
         let iteration = frame.first + frame.iterations.len() as u64 - 1;
         frame.dead_exits.clear();
         let roots = std::mem::take(&mut frame.next_roots);
-        for (node, mut value) in roots {
+        self.start_with(executable, frame_index, iteration, roots);
+    }
+
+    /// Gives an iteration what it begins with.
+    fn start_with(
+        &mut self,
+        executable: &Executable,
+        frame_index: u32,
+        iteration: u64,
+        values: Vec<(u32, Value)>,
+    ) {
+        for (node, mut value) in values {
+            let is_dead = value.is_empty();
             let value = std::slice::from_mut(&mut value);
-            self.deliver(executable, frame_index, iteration, node, value, false);
+            self.deliver(executable, frame_index, iteration, node, value, is_dead);
         }
         for i in 0..self.frame(frame_index).invariants.len() {
             let (node, mut value) = self.frame(frame_index).invariants[i].clone();
@@ -381,6 +427,73 @@ impl State {
             let value = std::slice::from_mut(&mut value);
             self.deliver(executable, frame_index, iteration, node, value, is_dead);
         }
+    }
+
+    /// Everything has entered a frame that has an order. A loop of a branch that is not taken goes
+    /// the executor's way.
+    fn begin_sequence(&mut self, executable: &Executable, index: u32) {
+        let frame = self.frame(index);
+        let entered = std::mem::take(&mut frame.next_roots);
+        let all_live = entered.iter().chain(&frame.invariants).all(|(_, value)| !value.is_empty());
+        match &executable.frames[frame.layout as usize].sequence {
+            Some(sequence) if all_live => {
+                let running = Running::new(sequence, entered, &frame.invariants);
+                self.put_sequence(index, Box::new(running));
+            }
+            _ => self.begin_frame(executable, index, 0, entered),
+        }
+    }
+
+    /// Begins a frame, or goes on with it, at an iteration to which these nodes give the values.
+    pub(crate) fn begin_frame(
+        &mut self,
+        executable: &Executable,
+        index: u32,
+        iteration: u64,
+        values: Vec<(u32, Value)>,
+    ) {
+        let frame = self.frame(index);
+        frame.order = Order::Free;
+        frame.first = iteration;
+        frame.push_iteration(&executable.frames[frame.layout as usize]);
+        self.start_with(executable, index, iteration, values);
+        self.clean_up(executable, index);
+    }
+
+    /// A loop that can go on, the number of its layout, and that by which all tasks know it.
+    pub(crate) fn take_sequence(&mut self, index: u32) -> (Box<Running>, u32, u64) {
+        let frame = self.frame(index);
+        match std::mem::replace(&mut frame.order, Order::Free) {
+            Order::Running(running) => (running, frame.layout, frame.id),
+            Order::Free | Order::Gathering => unreachable!("only running loops can go on"),
+        }
+    }
+
+    /// Leaves a loop to go on later.
+    pub(crate) fn put_sequence(&mut self, index: u32, running: Box<Running>) {
+        self.frame(index).order = Order::Running(running);
+        self.sequences.push_back(index);
+    }
+
+    /// Ends a loop that ran in its order, with what its exits give.
+    pub(crate) fn end_sequence(
+        &mut self,
+        executable: &Executable,
+        index: u32,
+        exits: Vec<(u32, Value)>,
+    ) {
+        let (parent, iteration) = self.frame(index).parent;
+        for (node, mut value) in exits {
+            let is_dead = value.is_empty();
+            let value = std::slice::from_mut(&mut value);
+            self.deliver(executable, parent, iteration, node, value, is_dead);
+        }
+        self.close(executable, index);
+    }
+
+    /// Whether no node and no loop can go on now.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.ready.is_empty() && self.sequences.is_empty()
     }
 
     /// Ends one node or inner loop of an iteration, which in the outermost frame changes nothing
@@ -426,12 +539,19 @@ impl State {
                 None => break,
             }
         }
+        let frame = self.frame(index);
+        let (parent, iteration) = frame.parent;
+        for node in std::mem::take(&mut frame.dead_exits) {
+            self.deliver(executable, parent, iteration, node, &mut [Value::Empty], true);
+        }
+        self.close(executable, index);
+    }
+
+    /// Ends a frame.
+    fn close(&mut self, executable: &Executable, index: u32) {
         let frame = self.frames[index as usize].take().expect("the frame was there");
         self.free_frames.push(index);
         let (parent, iteration) = frame.parent;
-        for node in frame.dead_exits {
-            self.deliver(executable, parent, iteration, node, &mut [Value::Empty], true);
-        }
         self.iteration(parent, iteration).children.retain(|(_, child)| *child != index);
         self.leave(executable, parent, iteration);
     }
@@ -492,6 +612,7 @@ impl Frame {
             next_roots: Vec::new(),
             dead_exits: Vec::new(),
             spare: Vec::new(),
+            order: Order::Free,
         }
     }
 
