@@ -255,3 +255,23 @@ def test_conditions_and_loops(target):
     with v1.Session(target) as session:
         assert session.run([branch, power], {x: 5}) == [50, 32]
         assert session.run([branch, power], {x: -5}) == [-6, 1]
+
+
+def test_what_is_only_waited_for_is_not_computed(target):
+    x = v1.placeholder(tf.float32, [None, 4])
+    index = v1.placeholder(tf.int32, [])
+    row = tf.gather(x, index)
+    unread = tf.matmul(row[None], row[None], transpose_b=True)
+    counter = v1.get_variable("counter", [], initializer=tf.zeros_initializer(), use_resource=True)
+    with tf.control_dependencies([unread]):
+        y = tf.identity(x) + 1
+        count = counter.assign_add(1.0)
+    feeds = {x: np.zeros([2, 4]), index: 7}
+    with v1.Session(target) as session:
+        session.run(counter.initializer)
+        session.run(tf.group(unread), feeds)
+        assert session.run(y, feeds).tolist() == [[1] * 4] * 2
+        assert session.run(count, feeds) == 1
+        for asked_for in (unread, unread.op):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="indices = 7 is not in"):
+                session.run(asked_for, feeds)

@@ -1,7 +1,8 @@
 //! Rewrites a placed graph into a faster one that does the same.
 //!
-//! Results, errors and the order of side effects stay as they are: a rewrite never touches nodes
-//! with state, references or handles, and never moves a node to another device.
+//! Results, the order of side effects and the errors of what is read stay as they are: a rewrite
+//! never changes what nodes with state, references or handles do, and never moves a node to another
+//! device.
 
 mod controls;
 mod dedupe;
@@ -9,6 +10,7 @@ mod fold;
 mod forward;
 mod fuse;
 mod replicate;
+mod unread;
 mod uses;
 
 use tensorfleet_framework::Registry;
@@ -21,6 +23,7 @@ use crate::{Evaluate, Step, validate};
 pub(crate) fn optimise(step: Step, ops: &Registry, evaluate: &dyn Evaluate) -> Result<Step> {
     let step = checked(fold::fold(step, ops, evaluate)?)?;
     let step = checked(forward::forward(step))?;
+    let step = checked(unread::drop_unread(step, ops)?)?;
     let step = checked(controls::drop_satisfied(step))?;
     let step = checked(dedupe::dedupe(step))?;
     let step = checked(fuse::fuse(step, ops)?)?;

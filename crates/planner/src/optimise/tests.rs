@@ -212,3 +212,55 @@ fn constants_are_on_every_device_that_uses_them() {
         "#]],
     );
 }
+
+#[test]
+fn what_is_only_waited_for_is_not_computed() {
+    check(
+        "v = VarHandleOp
+         r = ReadVariableOp(v)
+         x = RandomLike(r)
+         a = Mul(r, x)
+         left = Mul(a, x)
+         right = Mul(a, r)
+         chain = Neg(right)
+         late = Identity(left, ^all)
+         all = NoOp(^left, ^chain)
+         fetch = AssignVariableOp(v, late)",
+        expect![[r#"
+            v = VarHandleOp
+            r = ReadVariableOp(v)
+            x = RandomLike(r)
+            a = Mul(r, x)
+            left = Mul(a, x)
+            right = NoOp(^r, ^a)
+            late = Identity(left, ^all)
+            all = NoOp(^left, ^right)
+            fetch = AssignVariableOp(v, late)
+        "#]],
+    );
+}
+
+#[test]
+fn what_is_waited_for_in_a_branch_keeps_its_side() {
+    check(
+        "p = Const {dtype=bool}
+         c = Const {value=2}
+         r = RandomLike(c)
+         s = Switch(r, p)
+         a = Neg(s:1)
+         b = Mul(a, a)
+         fetch = NoOp(^b)
+         checked = CheckNumerics(r)
+         fetch_2 = NoOp(^checked)",
+        expect![[r#"
+            p = Const
+            c = Const {value=2}
+            r = RandomLike(c)
+            s = Switch(r, p)
+            a = Neg(s:1)
+            fetch = NoOp(^a)
+            checked = CheckNumerics(r)
+            fetch_2 = NoOp(^checked)
+        "#]],
+    );
+}
