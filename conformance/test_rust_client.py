@@ -25,11 +25,12 @@ def test_a_rust_program_trains(target):
     assert len(losses) == 6 and losses[-1] < 0.1 < losses[0], run.stdout
 
 
-def test_a_rust_program_asks_for_gradients(target):
+def test_a_rust_program_asks_for_gradients_and_prepares_steps(target):
     run = subprocess.run([example("tensorflow_server"), target], capture_output=True, text=True, timeout=60)
     assert run.returncode == 0, run.stderr
     assert "the trace of the inverse is 0.700" in run.stdout
     assert "[[-0.1100, 0.1400], [0.0700, -0.1800]]" in run.stdout
+    assert "those of multiples are [0.700, 0.350, 0.175]" in run.stdout
 
 
 def test_rust_and_python_train_one_model_at_once(cluster):

@@ -46,6 +46,17 @@ impl<T: Number, D: Dimension> FromTensor for Array<T, D> {
 }
 
 /// A tensor as an array.
+///
+/// ```
+/// use ndarray::array;
+/// use tensorfleet_client::{AsArray, IntoTensor};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let tensor = array![[1.0f32, 2.0], [3.0, 4.0]].into_tensor()?;
+/// assert_eq!(tensor.as_array::<f32>()?[[1, 0]], 3.0);
+/// # Ok(())
+/// # }
+/// ```
 pub trait AsArray {
     /// Looks at the elements as an array of any number of dimensions, without a copy.
     fn as_array<T: Number>(&self) -> Result<ArrayViewD<'_, T>>;

@@ -13,6 +13,21 @@ use crate::output::{Operand, Operation, Output};
 ///
 /// Arguments come in the order of the op's definition. Attributes that follow from the arguments
 /// (element types, numbers of tensors) need not be given.
+///
+/// ```
+/// use tensorfleet_client::{Graph, Session};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let x = graph.constant([3.0f32, 1.0, 2.0]);
+/// let top = graph.op("TopKV2").input(&x).input(2i32).attr("sorted", true).named("best");
+/// let [values, indices] = top.outputs();
+/// assert_eq!(values.name(), "best:0");
+/// let indices = Session::new(&graph)?.run((), indices.value::<Vec<i32>>())?;
+/// assert_eq!(indices, [0, 2]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 #[must_use = "a node is added by `build`, `output` or `outputs`"]
 pub struct OpBuilder {
@@ -34,6 +49,19 @@ impl OpBuilder {
 
     /// Adds an argument. A number takes the type that the op wants at this place, where that is
     /// known.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let x = graph.constant([1.0f64, 2.0]);
+    /// // The number becomes a `double`, as the argument before it is one.
+    /// let y = graph.op("Maximum").input(&x).input(1.5).output();
+    /// assert_eq!(Session::new(&graph)?.run((), y.value::<Vec<f64>>())?, [1.5, 2.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[track_caller]
     pub fn input(self, operand: impl Operand) -> OpBuilder {
         let like = self.next_type();
@@ -41,6 +69,14 @@ impl OpBuilder {
     }
 
     /// Adds an argument; a number takes the type `like`.
+    ///
+    /// ```
+    /// use tensorfleet_client::{DType, Graph};
+    ///
+    /// let graph = Graph::new();
+    /// let y = graph.op("Neg").input_like(3, Some(DType::Half)).output();
+    /// assert_eq!(y.dtype(), DType::Half);
+    /// ```
     #[track_caller]
     pub fn input_like(mut self, operand: impl Operand, like: Option<DType>) -> OpBuilder {
         match self.graph.operand(&operand, like).at {
@@ -51,6 +87,18 @@ impl OpBuilder {
     }
 
     /// Adds an argument that is a list of tensors.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let parts = [graph.constant([1i32, 2]), graph.constant([3i32])];
+    /// let joined = graph.op("ConcatV2").inputs(&parts).input(0i32).output();
+    /// assert_eq!(Session::new(&graph)?.run((), joined.value::<Vec<i32>>())?, [1, 2, 3]);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[track_caller]
     pub fn inputs<O: Operand>(mut self, operands: impl IntoIterator<Item = O>) -> OpBuilder {
         let mut list = Vec::new();
@@ -65,6 +113,22 @@ impl OpBuilder {
     }
 
     /// Waits for an operation.
+    ///
+    /// ```
+    /// use tensorfleet_client::{DType, Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let count = graph.state("count", 0i64);
+    /// let add = count.assign_add(1i64);
+    /// let after = graph.op("ReadVariableOp").input(count.handle()).attr("dtype", DType::Int64);
+    /// let after = after.control(&add).output();
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// assert_eq!(session.run((), after.value::<i64>())?, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn control(mut self, operation: &Operation) -> OpBuilder {
         match operation.node {
             Some(node) => self.node.control_inputs.push(node),
@@ -74,12 +138,30 @@ impl OpBuilder {
     }
 
     /// Sets an attribute.
+    ///
+    /// ```
+    /// use tensorfleet_client::{DType, Graph};
+    ///
+    /// let graph = Graph::new();
+    /// let x = graph.constant([1.0f32, 2.0]);
+    /// let y = graph.op("Cast").input(&x).attr("DstT", DType::Int32).output();
+    /// assert_eq!(y.dtype(), DType::Int32);
+    /// ```
     pub fn attr(mut self, name: &str, value: impl Into<AttrValue>) -> OpBuilder {
         self.node = self.node.attr(name, value);
         self
     }
 
     /// Asks for a name; a number is added if it is taken.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    ///
+    /// let graph = Graph::new();
+    /// let zero = |graph: &Graph| graph.op("Neg").input(0i32).named("zero").output().name();
+    /// assert_eq!(zero(&graph), "zero:0");
+    /// assert_eq!(zero(&graph), "zero_1:0");
+    /// ```
     pub fn named(mut self, name: &str) -> OpBuilder {
         self.node = self.node.named(name);
         self
@@ -106,6 +188,17 @@ impl OpBuilder {
     }
 
     /// Adds the node.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let nothing = graph.op("NoOp").build();
+    /// Session::new(&graph)?.run((), &nothing)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn build(self) -> Operation {
         if self.is_failed {
             return Operation { graph: self.graph, node: None };
@@ -137,11 +230,34 @@ impl OpBuilder {
     }
 
     /// Adds the node and returns its first output.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let y = graph.op("Square").input(3i32).output();
+    /// assert_eq!(Session::new(&graph)?.run((), y.value::<i32>())?, 9);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn output(self) -> Output {
         self.build().output(0)
     }
 
     /// Adds the node and returns its outputs.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let [values, places] = graph.op("Unique").input([7i32, 9, 7]).outputs();
+    /// let unique = (values.value::<Vec<i32>>(), places.value::<Vec<i32>>());
+    /// assert_eq!(Session::new(&graph)?.run((), unique)?, (vec![7, 9], vec![0, 1, 0]));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn outputs<const N: usize>(self) -> [Output; N] {
         let operation = self.build();
         std::array::from_fn(|index| operation.output(index))

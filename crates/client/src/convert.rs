@@ -29,6 +29,21 @@ impl IntoTensor for &Tensor {
 }
 
 /// A number that can be an element of an array.
+///
+/// ```
+/// use tensorfleet_client::{DType, Element, Graph, IntoTensor, Output};
+///
+/// // A function over arrays of whatever numbers.
+/// fn row<T: Element>(graph: &Graph, values: Vec<T>) -> Output
+/// where
+///     Vec<T>: IntoTensor,
+/// {
+///     graph.constant(values)
+/// }
+/// let graph = Graph::new();
+/// assert_eq!(row(&graph, vec![1u8, 2]).dtype(), DType::UInt8);
+/// assert_eq!(row(&graph, vec![1.0f64]).dtype(), DType::Double);
+/// ```
 pub trait Number: Element {}
 
 macro_rules! numbers {
@@ -180,6 +195,29 @@ impl<const N: usize> IntoTensor for [&str; N] {
 }
 
 /// A Rust value that a tensor can become.
+///
+/// ```
+/// use tensorfleet_client::{FromTensor, Graph, Result, Session, Tensor, invalid_argument};
+///
+/// /// A colour of three parts.
+/// #[derive(Debug, PartialEq)]
+/// struct Colour([u8; 3]);
+///
+/// impl FromTensor for Colour {
+///     fn from_tensor(tensor: Tensor) -> Result<Colour> {
+///         let parts = tensor.values::<u8>()?.try_into();
+///         parts.map(Colour).map_err(|_| invalid_argument!("a colour has three parts"))
+///     }
+/// }
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let colour = graph.constant([255u8, 127, 0]);
+/// let colour = Session::new(&graph)?.run((), colour.value::<Colour>())?;
+/// assert_eq!(colour, Colour([255, 127, 0]));
+/// # Ok(())
+/// # }
+/// ```
 pub trait FromTensor: Sized {
     /// Reads the tensor, which must hold elements of the right type.
     fn from_tensor(tensor: Tensor) -> Result<Self>;

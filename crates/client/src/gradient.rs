@@ -10,6 +10,24 @@ use crate::output::Output;
 use crate::variable::Variable;
 
 /// The derivative of something with respect to a tensor.
+///
+/// ```
+/// use tensorfleet_client::{Gradient, Graph, Session, gradients};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let table = graph.variable("table", [[1.0f32], [2.0], [3.0]]);
+/// let loss = table.gather([2i64, 2]).square().sum();
+/// // Only the rows that were gathered have a gradient.
+/// let taken = gradients(&loss, [&table]).remove(0).expect("the loss depends on the table");
+/// let Gradient::Sparse { values, indices, .. } = &taken else { panic!("it is sparse") };
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// let fetches = (values.value::<Vec<f32>>(), indices.value::<Vec<i64>>());
+/// assert_eq!(session.run((), fetches)?, (vec![6.0, 6.0], vec![2, 2]));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub enum Gradient {
     /// One number for each element.
@@ -27,6 +45,18 @@ pub enum Gradient {
 
 impl Gradient {
     /// The tensor that holds the numbers.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session, gradients};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let x = graph.constant([1.0f32, 2.0]);
+    /// let dx = gradients(&x.square(), [&x]).remove(0).expect("it depends on x");
+    /// assert_eq!(Session::new(&graph)?.run((), dx.values().value::<Vec<f32>>())?, [2.0, 4.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn values(&self) -> &Output {
         match self {
             Gradient::Dense(output) => output,
@@ -35,6 +65,21 @@ impl Gradient {
     }
 
     /// The gradient as one tensor.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session, gradients};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let table = graph.variable("table", [[1.0f32], [2.0], [3.0]]);
+    /// let loss = table.gather([2i64, 2]).sum();
+    /// let dense = gradients(&loss, [&table])[0].clone().expect("it depends on it").to_dense();
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// assert_eq!(session.run((), dense.value::<Vec<f32>>())?, [0.0, 0.0, 2.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     #[track_caller]
     pub fn to_dense(&self) -> Output {
@@ -49,6 +94,19 @@ impl Gradient {
     }
 
     /// The gradient with its numbers replaced by a function of them.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session, gradients};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let x = graph.constant(3.0f32);
+    /// let dx = gradients(&x.square(), [&x]).remove(0).expect("it depends on x");
+    /// let halved = dx.map(|values| values * 0.5).to_dense();
+    /// assert_eq!(Session::new(&graph)?.run((), halved.value::<f32>())?, 3.0);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn map(&self, f: impl FnOnce(&Output) -> Output) -> Gradient {
         match self {
@@ -63,6 +121,22 @@ impl Gradient {
 }
 
 /// What a derivative can be taken with respect to.
+///
+/// ```
+/// use tensorfleet_client::{Graph, Session, gradients};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let (x, w) = (graph.constant(3.0f32), graph.variable("w", 2.0f32));
+/// let y = &x * &w;
+/// let dx = gradients(&y, [&x])[0].clone().expect("y depends on x").to_dense();
+/// let dw = gradients(&y, [&w])[0].clone().expect("y depends on w").to_dense();
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// assert_eq!(session.run((), (dx.value::<f32>(), dw.value::<f32>()))?, (2.0, 3.0));
+/// # Ok(())
+/// # }
+/// ```
 pub trait Differentiable {
     /// The tensor that gradients flow to: for a variable its handle.
     fn source(&self) -> &Output;

@@ -16,6 +16,19 @@ use crate::scope::Frame;
 use crate::variable::Variable;
 
 /// A dataflow graph. Clones are handles to the same graph.
+///
+/// ```
+/// use tensorfleet_client::{Graph, Session};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let x = graph.placeholder::<f32>([None]);
+/// let y = (&x * 2.0 + 1.0).sum();
+/// let session = Session::new(&graph)?;
+/// assert_eq!(session.run((&x, [1.0f32, 2.0]), y.value::<f32>())?, 8.0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Graph {
     pub(crate) inner: Arc<Inner>,
@@ -66,6 +79,13 @@ impl fmt::Debug for Graph {
 
 impl Graph {
     /// Makes an empty graph.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    ///
+    /// let graph = Graph::new();
+    /// assert!(graph.is_empty());
+    /// ```
     pub fn new() -> Graph {
         Graph::from_builder(GraphBuilder::new(tensorfleet_ops::library()))
     }
@@ -90,6 +110,15 @@ impl Graph {
     }
 
     /// Whether two handles are of one graph.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    ///
+    /// let graph = Graph::new();
+    /// let x = graph.constant(1);
+    /// assert!(x.graph().is_same(&graph));
+    /// assert!(!Graph::new().is_same(&graph));
+    /// ```
     pub fn is_same(&self, other: &Graph) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
     }
@@ -159,6 +188,16 @@ impl Graph {
     }
 
     /// A constant: a number, a string, an array, a vector, a tensor.
+    ///
+    /// ```
+    /// use tensorfleet_client::{DType, Graph};
+    ///
+    /// let graph = Graph::new();
+    /// assert_eq!(graph.constant(1.5f32).shape().to_string(), "[]");
+    /// assert_eq!(graph.constant([[1i64, 2, 3], [4, 5, 6]]).shape().to_string(), "[2,3]");
+    /// assert_eq!(graph.constant(["a", "b"]).dtype(), DType::String);
+    /// assert_eq!(graph.constant(([2, 2], vec![1u8, 2, 3, 4])).shape().to_string(), "[2,2]");
+    /// ```
     #[track_caller]
     pub fn constant(&self, value: impl crate::IntoTensor) -> Output {
         match value.into_tensor() {
@@ -170,6 +209,20 @@ impl Graph {
     }
 
     /// A tensor that every step is fed with. `None` stands for any size.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let x = graph.placeholder::<f32>([None, Some(3)]);
+    /// let rows = x.sum_along(1, false);
+    /// let session = Session::new(&graph)?;
+    /// let sums = session.run((&x, [[1.0f32, 2.0, 3.0]]), rows.value::<Vec<f32>>())?;
+    /// assert_eq!(sums, [6.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[track_caller]
     pub fn placeholder<T: Element>(
         &self,
@@ -179,6 +232,19 @@ impl Graph {
     }
 
     /// A tensor of a type known at run time only that every step is fed with.
+    ///
+    /// ```
+    /// use tensorfleet_client::{DType, Graph, PartialShape, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let text = graph.placeholder_of(DType::String, PartialShape::UNKNOWN);
+    /// let length = graph.op("StringLength").input(&text).output();
+    /// let session = Session::new(&graph)?;
+    /// assert_eq!(session.run((&text, ["a", "abc"]), length.value::<Vec<i32>>())?, [1, 3]);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[track_caller]
     pub fn placeholder_of(&self, dtype: DType, shape: PartialShape) -> Output {
         self.op("Placeholder")
@@ -189,6 +255,17 @@ impl Graph {
     }
 
     /// Zeros.
+    ///
+    /// ```
+    /// use tensorfleet_client::{DType, Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let zeros = graph.zeros(DType::Int64, &[2, 2]);
+    /// assert_eq!(Session::new(&graph)?.run((), zeros.value::<Vec<i64>>())?, [0; 4]);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[track_caller]
     pub fn zeros(&self, dtype: DType, shape: &[usize]) -> Output {
         let tensor = tensorfleet_tensor::Shape::new(shape).and_then(|s| Tensor::zeros(dtype, s));
@@ -199,6 +276,21 @@ impl Graph {
     }
 
     /// An operation that does nothing but wait for others.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let (a, b) = (graph.state("a", 0i64), graph.state("b", 0i64));
+    /// let both = graph.group(&[a.assign_add(1), b.assign_add(2)]);
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// session.run((), &both)?;
+    /// assert_eq!(session.run((), (a.value::<i64>(), b.value::<i64>()))?, (1, 2));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[track_caller]
     pub fn group<'a>(&self, operations: impl IntoIterator<Item = &'a Operation>) -> Operation {
         let mut op = self.op("NoOp").named("group_deps");
@@ -209,17 +301,54 @@ impl Graph {
     }
 
     /// All variables, in the order in which they were made.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    ///
+    /// let graph = Graph::new();
+    /// graph.variable("w", [1.0f32, 2.0]);
+    /// graph.state("count", 0i64);
+    /// let names: Vec<String> = graph.variables().iter().map(|v| v.name().to_owned()).collect();
+    /// assert_eq!(names, ["w", "count"]);
+    /// ```
     pub fn variables(&self) -> Vec<Variable> {
         self.lock().variables.clone()
     }
 
     /// The variables that optimisers train.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    ///
+    /// let graph = Graph::new();
+    /// graph.variable("w", [1.0f32, 2.0]);
+    /// graph.state("count", 0i64);
+    /// assert_eq!(graph.trainable_variables().len(), 1);
+    /// ```
     pub fn trainable_variables(&self) -> Vec<Variable> {
         self.variables().into_iter().filter(Variable::is_trainable).collect()
     }
 
     /// The counter of training steps, an `int64`. Once a program has asked for it, optimisers add
     /// one with every step.
+    ///
+    /// ```
+    /// use tensorfleet_client::optimizer::{Optimizer, Sgd};
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let step = graph.global_step();
+    /// let w = graph.variable("w", 1.0f32);
+    /// let train = Sgd::new(0.1).minimize(&w.read().square());
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// session.run((), &train)?;
+    /// session.run((), &train)?;
+    /// assert_eq!(session.run((), step.value::<i64>())?, 2);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[track_caller]
     pub fn global_step(&self) -> Variable {
         if let Some(step) = &self.lock().global_step {
@@ -231,16 +360,64 @@ impl Graph {
     }
 
     /// Has every training step run an operation too, as the update of a moving average.
+    ///
+    /// ```
+    /// use tensorfleet_client::optimizer::{Optimizer, Sgd};
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let w = graph.variable("w", 1.0f32);
+    /// let steps = graph.state("steps", 0i64);
+    /// graph.add_update(&steps.assign_add(1));
+    /// let train = Sgd::new(0.1).minimize(&w.read().square());
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// session.run((), &train)?;
+    /// assert_eq!(session.run((), steps.value::<i64>())?, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn add_update(&self, operation: &Operation) {
         self.lock().updates.push(operation.clone());
     }
 
     /// Has [`Graph::initializer`] run an operation too, for state that is not in variables.
+    ///
+    /// ```
+    /// use tensorfleet_client::{DType, Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let queue = graph.op("FIFOQueueV2").attr("component_types", vec![DType::Int32]).output();
+    /// let fill = graph.op("QueueEnqueueV2").input(&queue).inputs([7i32]).build();
+    /// graph.initialize_with(&fill);
+    /// let size = graph.op("QueueSizeV2").input(&queue).output();
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// assert_eq!(session.run((), size.value::<i32>())?, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn initialize_with(&self, operation: &Operation) {
         self.lock().initializers.push(operation.clone());
     }
 
     /// An operation that gives every variable its initial value, and all other state as well.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Code, Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let w = graph.variable("w", [1.0f32, 2.0]);
+    /// let session = Session::new(&graph)?;
+    /// assert_eq!(session.run((), &w).unwrap_err().code(), Code::FailedPrecondition);
+    /// session.run((), &graph.initializer())?;
+    /// assert_eq!(session.run((), w.value::<Vec<f32>>())?, [1.0, 2.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[track_caller]
     pub fn initializer(&self) -> Operation {
         let mut initializers = self.lock().initializers.clone();
@@ -249,6 +426,19 @@ impl Graph {
     }
 
     /// Finds an output by its name, `node` or `node:1`.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// graph.name_scope("model", || graph.op("Neg").input(2i32).named("y").output());
+    /// let y = graph.find("model/y:0").expect("it was just made");
+    /// assert_eq!(Session::new(&graph)?.run((), y.value::<i32>())?, -2);
+    /// assert!(graph.find("model/z").is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn find(&self, name: &str) -> Option<Output> {
         let (node, index) = tensorfleet_graph::parse_tensor_name(name);
         let id = self.lock().builder.graph().find(node)?;
@@ -256,11 +446,25 @@ impl Graph {
     }
 
     /// The number of nodes.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    ///
+    /// let graph = Graph::new();
+    /// graph.constant(1.0f32);
+    /// assert_eq!(graph.len(), 1);
+    /// ```
     pub fn len(&self) -> usize {
         self.lock().builder.graph().len()
     }
 
     /// Whether there are no nodes.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    ///
+    /// assert!(Graph::new().is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

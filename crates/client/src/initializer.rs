@@ -15,6 +15,15 @@ use crate::output::{Operand, Output};
 
 /// Says how to make the initial value of a variable. It is made by the step that initialises, on
 /// the servers, so that graphs stay small however large the variable is.
+///
+/// ```
+/// use tensorfleet_client::{DType, Graph, initializer};
+///
+/// let graph = Graph::new();
+/// let initial = initializer::uniform([2, 3], -1.0, 1.0).seed(7).dtype(DType::Double);
+/// let w = graph.variable("w", initial);
+/// assert_eq!((w.dtype(), w.num_elements()), (DType::Double, 6));
+/// ```
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Initializer {
@@ -39,12 +48,36 @@ impl Initializer {
     }
 
     /// Makes elements of another type than `float`.
+    ///
+    /// ```
+    /// use tensorfleet_client::{DType, Graph, initializer};
+    ///
+    /// let graph = Graph::new();
+    /// let w = graph.variable("w", initializer::ones([2]).dtype(DType::Int64));
+    /// assert_eq!(w.dtype(), DType::Int64);
+    /// ```
     pub fn dtype(mut self, dtype: DType) -> Initializer {
         self.dtype = dtype;
         self
     }
 
     /// Draws the same numbers in every run.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session, initializer};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let draw = || {
+    ///     let graph = Graph::new();
+    ///     let w = graph.variable("w", initializer::normal([3], 0.0, 1.0).seed(42));
+    ///     let session = Session::new(&graph)?;
+    ///     session.run((), &graph.initializer())?;
+    ///     session.run((), w.value::<Vec<f32>>())
+    /// };
+    /// assert_eq!(draw()?, draw()?);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn seed(mut self, seed: i64) -> Initializer {
         self.seed = Some(seed);
         self
@@ -130,36 +163,136 @@ fn scaled_normal(shape: Vec<usize>, variance: f64) -> Initializer {
 }
 
 /// Zeros.
+///
+/// ```
+/// use tensorfleet_client::{Graph, Session, initializer};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let w = graph.variable("w", initializer::zeros([3]));
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// let w = session.run((), w.value::<Vec<f32>>())?;
+/// assert_eq!(w, [0.0; 3]);
+/// # Ok(())
+/// # }
+/// ```
 pub fn zeros(shape: impl Into<Vec<usize>>) -> Initializer {
     constant(shape, 0.0)
 }
 
 /// Ones.
+///
+/// ```
+/// use tensorfleet_client::{Graph, Session, initializer};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let w = graph.variable("w", initializer::ones([3]));
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// let w = session.run((), w.value::<Vec<f32>>())?;
+/// assert_eq!(w, [1.0; 3]);
+/// # Ok(())
+/// # }
+/// ```
 pub fn ones(shape: impl Into<Vec<usize>>) -> Initializer {
     constant(shape, 1.0)
 }
 
 /// One number everywhere.
+///
+/// ```
+/// use tensorfleet_client::{Graph, Session, initializer};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let w = graph.variable("w", initializer::constant([3], 0.5));
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// let w = session.run((), w.value::<Vec<f32>>())?;
+/// assert_eq!(w, [0.5; 3]);
+/// # Ok(())
+/// # }
+/// ```
 pub fn constant(shape: impl Into<Vec<usize>>, value: f64) -> Initializer {
     Initializer::new(Kind::Constant(value), shape)
 }
 
 /// Numbers drawn evenly from an interval.
+///
+/// ```
+/// use tensorfleet_client::{Graph, Session, initializer};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let w = graph.variable("w", initializer::uniform([100], 2.0, 3.0));
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// let w = session.run((), w.value::<Vec<f32>>())?;
+/// assert!(w.iter().all(|value| (2.0..3.0).contains(value)));
+/// # Ok(())
+/// # }
+/// ```
 pub fn uniform(shape: impl Into<Vec<usize>>, low: f64, high: f64) -> Initializer {
     Initializer::new(Kind::Uniform { low, high }, shape)
 }
 
 /// Numbers drawn from a normal distribution.
+///
+/// ```
+/// use tensorfleet_client::{Graph, Session, initializer};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let w = graph.variable("w", initializer::normal([1000], 5.0, 0.1));
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// let w = session.run((), w.value::<Vec<f32>>())?;
+/// let mean = w.iter().sum::<f32>() / 1000.0;
+/// assert!((mean - 5.0).abs() < 0.1);
+/// # Ok(())
+/// # }
+/// ```
 pub fn normal(shape: impl Into<Vec<usize>>, mean: f64, deviation: f64) -> Initializer {
     Initializer::new(Kind::Normal { mean, deviation }, shape)
 }
 
 /// Numbers drawn from a normal distribution, none further than two deviations from the mean.
+///
+/// ```
+/// use tensorfleet_client::{Graph, Session, initializer};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let w = graph.variable("w", initializer::truncated_normal([1000], 0.0, 0.5));
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// let w = session.run((), w.value::<Vec<f32>>())?;
+/// assert!(w.iter().all(|value| value.abs() <= 1.0));
+/// # Ok(())
+/// # }
+/// ```
 pub fn truncated_normal(shape: impl Into<Vec<usize>>, mean: f64, deviation: f64) -> Initializer {
     Initializer::new(Kind::Truncated { mean, deviation }, shape)
 }
 
 /// Glorot's (or Xavier's) choice for layers before `tanh` and the like, evenly drawn.
+///
+/// ```
+/// use tensorfleet_client::{Graph, Session, initializer};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let w = graph.variable("w", initializer::glorot_uniform([100, 50]));
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// let w = session.run((), w.value::<Vec<f32>>())?;
+/// let limit = (6.0f32 / 150.0).sqrt();
+/// assert!(w.iter().all(|value| value.abs() <= limit));
+/// # Ok(())
+/// # }
+/// ```
 pub fn glorot_uniform(shape: impl Into<Vec<usize>>) -> Initializer {
     let shape = shape.into();
     let (inputs, outputs) = fans(&shape);
@@ -167,6 +300,21 @@ pub fn glorot_uniform(shape: impl Into<Vec<usize>>) -> Initializer {
 }
 
 /// Glorot's (or Xavier's) choice for layers before `tanh` and the like, normally drawn.
+///
+/// ```
+/// use tensorfleet_client::{Graph, Session, initializer};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let w = graph.variable("w", initializer::glorot_normal([100, 50]));
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// let w = session.run((), w.value::<Vec<f32>>())?;
+/// let variance = w.iter().map(|value| value * value).sum::<f32>() / 5000.0;
+/// assert!((variance - 2.0 / 150.0).abs() < 2e-3);
+/// # Ok(())
+/// # }
+/// ```
 pub fn glorot_normal(shape: impl Into<Vec<usize>>) -> Initializer {
     let shape = shape.into();
     let (inputs, outputs) = fans(&shape);
@@ -174,6 +322,21 @@ pub fn glorot_normal(shape: impl Into<Vec<usize>>) -> Initializer {
 }
 
 /// He's choice for layers before rectifiers, evenly drawn.
+///
+/// ```
+/// use tensorfleet_client::{Graph, Session, initializer};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let w = graph.variable("w", initializer::he_uniform([100, 50]));
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// let w = session.run((), w.value::<Vec<f32>>())?;
+/// let limit = (6.0f32 / 100.0).sqrt();
+/// assert!(w.iter().all(|value| value.abs() <= limit));
+/// # Ok(())
+/// # }
+/// ```
 pub fn he_uniform(shape: impl Into<Vec<usize>>) -> Initializer {
     let shape = shape.into();
     let (inputs, _) = fans(&shape);
@@ -181,6 +344,21 @@ pub fn he_uniform(shape: impl Into<Vec<usize>>) -> Initializer {
 }
 
 /// He's choice for layers before rectifiers, normally drawn.
+///
+/// ```
+/// use tensorfleet_client::{Graph, Session, initializer};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let w = graph.variable("w", initializer::he_normal([100, 50]));
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// let w = session.run((), w.value::<Vec<f32>>())?;
+/// let variance = w.iter().map(|value| value * value).sum::<f32>() / 5000.0;
+/// assert!((variance - 2.0 / 100.0).abs() < 3e-3);
+/// # Ok(())
+/// # }
+/// ```
 pub fn he_normal(shape: impl Into<Vec<usize>>) -> Initializer {
     let shape = shape.into();
     let (inputs, _) = fans(&shape);
@@ -188,6 +366,23 @@ pub fn he_normal(shape: impl Into<Vec<usize>>) -> Initializer {
 }
 
 /// A matrix whose rows or columns, whichever are fewer, are orthogonal and of length one.
+///
+/// ```
+/// use tensorfleet_client::{Graph, Session, initializer};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let w = graph.variable("w", initializer::orthogonal([4, 2]));
+/// let product = w.read().matmul_with(&w, true, false);
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// let product = session.run((), product.value::<Vec<f32>>())?;
+/// for (value, identity) in product.iter().zip([1.0, 0.0, 0.0, 1.0]) {
+///     assert!((value - identity).abs() < 1e-5);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub fn orthogonal(shape: impl Into<Vec<usize>>) -> Initializer {
     Initializer::new(Kind::Orthogonal { gain: 1.0 }, shape)
 }

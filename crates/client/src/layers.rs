@@ -13,6 +13,18 @@ use crate::output::{Operand, Output};
 use crate::variable::Variable;
 
 /// How windows are laid over images.
+///
+/// ```
+/// use tensorfleet_client::layers::Padding;
+/// use tensorfleet_client::{Graph, layers};
+///
+/// let graph = Graph::new();
+/// let images = graph.placeholder::<f32>([None, Some(8), Some(8), Some(1)]);
+/// let same = layers::max_pool2d(&images, 3, 1, Padding::Same);
+/// let valid = layers::max_pool2d(&images, 3, 1, Padding::Valid);
+/// assert_eq!(same.shape().to_string(), "[?,8,8,1]");
+/// assert_eq!(valid.shape().to_string(), "[?,6,6,1]");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Padding {
     /// With zeros around, so that a stride of one keeps the size.
@@ -31,6 +43,22 @@ impl Padding {
 }
 
 /// Whether the step trains: said when the graph is built, or by a tensor that steps are fed with.
+///
+/// ```
+/// use tensorfleet_client::{Graph, Session, layers};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let x = graph.constant([1.0f32; 4]);
+/// let training = graph.placeholder::<bool>([]);
+/// let y = layers::dropout(&x, 0.5, &training);
+/// let session = Session::new(&graph)?;
+/// assert_eq!(session.run((&training, false), y.value::<Vec<f32>>())?, [1.0; 4]);
+/// let trained = session.run((&training, true), y.value::<Vec<f32>>())?;
+/// assert!(trained.iter().all(|value| [0.0, 2.0].contains(value)));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub enum Training {
     /// Always or never.
@@ -102,6 +130,20 @@ pub fn dense(x: &Output, name: &str, units: usize) -> Output {
 }
 
 /// A fully connected layer whose kernel is initialised as said, to a shape of inputs and units.
+///
+/// ```
+/// use tensorfleet_client::{Graph, Session, initializer, layers};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let x = graph.constant([[1.0f32, 2.0]]);
+/// let y = layers::dense_with(&x, "sum", initializer::ones([2, 3]));
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// assert_eq!(session.run((), y.value::<Vec<f32>>())?, [3.0; 3]);
+/// # Ok(())
+/// # }
+/// ```
 #[track_caller]
 pub fn dense_with(x: &Output, name: &str, kernel: Initializer) -> Output {
     let graph = x.graph();
@@ -127,6 +169,18 @@ pub fn dense_with(x: &Output, name: &str, kernel: Initializer) -> Output {
 }
 
 /// Tensors joined along a dimension.
+///
+/// ```
+/// use tensorfleet_client::{Graph, Session, layers};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let (a, b) = (graph.constant([[1i32], [2]]), graph.constant([[3i32], [4]]));
+/// let joined = layers::concat(&[&a, &b], 1);
+/// assert_eq!(Session::new(&graph)?.run((), joined.value::<Vec<Vec<i32>>>())?, [[1, 3], [2, 4]]);
+/// # Ok(())
+/// # }
+/// ```
 #[track_caller]
 pub fn concat(parts: &[&Output], axis: i32) -> Output {
     match parts {
@@ -139,6 +193,18 @@ pub fn concat(parts: &[&Output], axis: i32) -> Output {
 }
 
 /// Tensors of one shape put together along a new dimension.
+///
+/// ```
+/// use tensorfleet_client::{Graph, Session, layers};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let (a, b) = (graph.constant([1i32, 2]), graph.constant([3i32, 4]));
+/// let rows = layers::stack(&[&a, &b], 0);
+/// assert_eq!(Session::new(&graph)?.run((), rows.value::<Vec<Vec<i32>>>())?, [[1, 2], [3, 4]]);
+/// # Ok(())
+/// # }
+/// ```
 #[track_caller]
 pub fn stack(parts: &[&Output], axis: i64) -> Output {
     match parts {
@@ -150,6 +216,18 @@ pub fn stack(parts: &[&Output], axis: i64) -> Output {
 }
 
 /// The slices along a dimension of known size.
+///
+/// ```
+/// use tensorfleet_client::{Graph, Session, layers};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let columns = layers::unstack(&graph.constant([[1i32, 2], [3, 4]]), 1);
+/// assert_eq!(columns.len(), 2);
+/// assert_eq!(Session::new(&graph)?.run((), columns[1].value::<Vec<i32>>())?, [2, 4]);
+/// # Ok(())
+/// # }
+/// ```
 #[track_caller]
 pub fn unstack(x: &Output, axis: usize) -> Vec<Output> {
     let count = size_of(x, axis) as i64;
@@ -158,6 +236,17 @@ pub fn unstack(x: &Output, axis: usize) -> Vec<Output> {
 }
 
 /// A convolution of images (batch, height, width, channels) with `filters` filters of a size.
+///
+/// ```
+/// use tensorfleet_client::layers::Padding;
+/// use tensorfleet_client::{Graph, layers};
+///
+/// let graph = Graph::new();
+/// let images = graph.placeholder::<f32>([None, Some(28), Some(28), Some(3)]);
+/// let features = layers::conv2d(&images, "conv", 16, [3, 3], 2, Padding::Same).relu();
+/// assert_eq!(features.shape().to_string(), "[?,14,14,16]");
+/// assert_eq!(graph.variables()[0].shape().to_string(), "[3,3,3,16]");
+/// ```
 #[track_caller]
 pub fn conv2d(
     x: &Output,
@@ -198,18 +287,52 @@ fn pool2d(x: &Output, op: &str, size: usize, stride: usize, padding: Padding) ->
 }
 
 /// The greatest value of each square window of each channel.
+///
+/// ```
+/// use tensorfleet_client::layers::Padding;
+/// use tensorfleet_client::{Graph, Session, layers};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let image = graph.constant([[[[1.0f32], [2.0]], [[3.0], [4.0]]]]);
+/// let greatest = layers::max_pool2d(&image, 2, 2, Padding::Valid);
+/// assert_eq!(Session::new(&graph)?.run((), greatest.value::<Vec<f32>>())?, [4.0]);
+/// # Ok(())
+/// # }
+/// ```
 #[track_caller]
 pub fn max_pool2d(x: &Output, size: usize, stride: usize, padding: Padding) -> Output {
     pool2d(x, "MaxPool", size, stride, padding)
 }
 
 /// The mean of each square window of each channel.
+///
+/// ```
+/// use tensorfleet_client::layers::Padding;
+/// use tensorfleet_client::{Graph, Session, layers};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let image = graph.constant([[[[1.0f32], [2.0]], [[3.0], [4.0]]]]);
+/// let mean = layers::avg_pool2d(&image, 2, 2, Padding::Valid);
+/// assert_eq!(Session::new(&graph)?.run((), mean.value::<Vec<f32>>())?, [2.5]);
+/// # Ok(())
+/// # }
+/// ```
 #[track_caller]
 pub fn avg_pool2d(x: &Output, size: usize, stride: usize, padding: Padding) -> Output {
     pool2d(x, "AvgPool", size, stride, padding)
 }
 
 /// All dimensions but the first as one.
+///
+/// ```
+/// use tensorfleet_client::{Graph, layers};
+///
+/// let graph = Graph::new();
+/// let images = graph.placeholder::<f32>([None, Some(7), Some(7), Some(16)]);
+/// assert_eq!(layers::flatten(&images).shape().to_string(), "[?,784]");
+/// ```
 #[track_caller]
 pub fn flatten(x: &Output) -> Output {
     let dims = x.shape().dims;
@@ -224,6 +347,21 @@ pub fn flatten(x: &Output) -> Output {
 }
 
 /// Sets a part of the elements to zero in training, and makes the others larger by as much.
+///
+/// ```
+/// use tensorfleet_client::{Graph, Session, layers};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let x = graph.constant([1.0f32; 100]);
+/// let (trained, used) = (layers::dropout(&x, 0.2, true), layers::dropout(&x, 0.2, false));
+/// let values = (trained.value::<Vec<f32>>(), used.value::<Vec<f32>>());
+/// let (trained, used) = Session::new(&graph)?.run((), values)?;
+/// assert!(trained.iter().all(|value| [0.0, 1.25].contains(value)));
+/// assert_eq!(used, [1.0; 100]);
+/// # Ok(())
+/// # }
+/// ```
 #[track_caller]
 pub fn dropout(x: &Output, rate: f64, training: impl Into<Training>) -> Output {
     let training = training.into();
@@ -246,6 +384,21 @@ pub fn dropout(x: &Output, rate: f64, training: impl Into<Training>) -> Output {
 ///
 /// In training the batch says what mean and variance are, and moving averages of them are kept; the
 /// training operation of an optimiser updates these. Otherwise the averages are used.
+///
+/// ```
+/// use tensorfleet_client::{Graph, Session, layers};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let x = graph.constant([[1.0f32], [3.0]]);
+/// let y = layers::batch_norm(&x, "norm", true);
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// let y = session.run((), y.value::<Vec<f32>>())?;
+/// assert!((y[0] + 1.0).abs() < 1e-2 && (y[1] - 1.0).abs() < 1e-2);
+/// # Ok(())
+/// # }
+/// ```
 #[track_caller]
 pub fn batch_norm(x: &Output, name: &str, training: impl Into<Training>) -> Output {
     const MOMENTUM: f64 = 0.99;
@@ -277,6 +430,21 @@ pub fn batch_norm(x: &Output, name: &str, training: impl Into<Training>) -> Outp
 
 /// Normalises each row to mean zero and variance one along the last dimension, then scales and
 /// shifts it as trained.
+///
+/// ```
+/// use tensorfleet_client::{Graph, Session, layers};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let x = graph.constant([[1.0f32, 3.0]]);
+/// let y = layers::layer_norm(&x, "norm");
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// let y = session.run((), y.value::<Vec<f32>>())?;
+/// assert!((y[0] + 1.0).abs() < 1e-2 && (y[1] - 1.0).abs() < 1e-2);
+/// # Ok(())
+/// # }
+/// ```
 #[track_caller]
 pub fn layer_norm(x: &Output, name: &str) -> Output {
     const EPSILON: f64 = 1e-3;
@@ -292,6 +460,15 @@ pub fn layer_norm(x: &Output, name: &str) -> Output {
 }
 
 /// A trained vector for each of `count` ids; the gradient is sparse.
+///
+/// ```
+/// use tensorfleet_client::{Graph, layers};
+///
+/// let graph = Graph::new();
+/// let words = graph.placeholder::<i64>([None, Some(5)]);
+/// let vectors = layers::embedding(&words, "words", 1000, 16);
+/// assert_eq!(vectors.shape().to_string(), "[?,5,16]");
+/// ```
 #[track_caller]
 pub fn embedding(ids: &Output, name: &str, count: usize, size: usize) -> Output {
     let graph = ids.graph();
@@ -302,6 +479,17 @@ pub fn embedding(ids: &Output, name: &str, count: usize, size: usize) -> Output 
 }
 
 /// The state of an LSTM.
+///
+/// ```
+/// use tensorfleet_client::layers::LstmState;
+/// use tensorfleet_client::{Graph, layers};
+///
+/// let graph = Graph::new();
+/// let x = graph.placeholder::<f32>([None, Some(3), Some(8)]);
+/// let (_, LstmState { hidden, cell }) = layers::lstm(&x, "lstm", 4);
+/// assert_eq!(hidden.shape().to_string(), "[?,4]");
+/// assert_eq!(cell.shape().to_string(), "[?,4]");
+/// ```
 #[derive(Clone, Debug)]
 pub struct LstmState {
     /// What the cell puts out.
@@ -312,6 +500,17 @@ pub struct LstmState {
 
 /// A long short-term memory over sequences (batch, time, features): the outputs of all times, and
 /// the state at the end. The number of times must be known.
+///
+/// ```
+/// use tensorfleet_client::{Graph, layers};
+///
+/// let graph = Graph::new();
+/// let x = graph.placeholder::<f32>([None, Some(3), Some(8)]);
+/// let (outputs, state) = layers::lstm(&x, "lstm", 4);
+/// assert_eq!(outputs.shape().to_string(), "[?,3,4]");
+/// let logits = layers::dense(&state.hidden, "logits", 2);
+/// assert_eq!(logits.shape().to_string(), "[?,2]");
+/// ```
 #[track_caller]
 pub fn lstm(x: &Output, name: &str, units: usize) -> (Output, LstmState) {
     let graph = x.graph();
@@ -337,6 +536,16 @@ pub fn lstm(x: &Output, name: &str, units: usize) -> (Output, LstmState) {
 
 /// A gated recurrent unit over sequences (batch, time, features): the outputs of all times, and the
 /// state at the end. The number of times must be known.
+///
+/// ```
+/// use tensorfleet_client::{Graph, layers};
+///
+/// let graph = Graph::new();
+/// let x = graph.placeholder::<f32>([None, Some(3), Some(8)]);
+/// let (outputs, state) = layers::gru(&x, "gru", 4);
+/// assert_eq!(outputs.shape().to_string(), "[?,3,4]");
+/// assert_eq!(state.shape().to_string(), "[?,4]");
+/// ```
 #[track_caller]
 pub fn gru(x: &Output, name: &str, units: usize) -> (Output, Output) {
     let graph = x.graph();
@@ -408,6 +617,18 @@ fn split<const N: usize>(gates: &Output) -> [Output; N] {
 }
 
 /// Ids as one-hot rows, of type `float`.
+///
+/// ```
+/// use tensorfleet_client::{Graph, Session, layers};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let rows = layers::one_hot(&graph.constant([2i64, 0]), 3);
+/// let rows = Session::new(&graph)?.run((), rows.value::<Vec<Vec<f32>>>())?;
+/// assert_eq!(rows, [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]);
+/// # Ok(())
+/// # }
+/// ```
 #[track_caller]
 pub fn one_hot(ids: &Output, classes: usize) -> Output {
     ids.one_hot(classes).cast(DType::Float)

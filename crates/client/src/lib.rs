@@ -65,8 +65,8 @@ pub use saver::Saver;
 pub use scope::Device;
 pub use session::monitored;
 pub use session::{
-    Feed, Feeds, Fetch, FetchedAs, Fetches, MonitoredSession, NodeTrace, Reply, RunMetadata,
-    RunOptions, Session, SessionOptions, Typed,
+    Callable, Feed, Feeds, Fetch, FetchedAs, Fetches, MonitoredSession, NodeTrace, Reply,
+    RunMetadata, RunOptions, Session, SessionOptions, Typed, Values,
 };
 pub use sharded::{ShardedVariable, even_shards, shards_of_at_least, shards_of_at_most};
 pub use tensorfleet_framework::DeviceName;

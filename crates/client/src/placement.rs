@@ -9,6 +9,20 @@ use tensorfleet_tensor::Result;
 use crate::scope::Device;
 
 /// How the task for a variable is chosen.
+///
+/// ```
+/// use tensorfleet_client::{Graph, ReplicaDevices, Spread, initializer};
+///
+/// let graph = Graph::new();
+/// let devices = ReplicaDevices::new(2).spread(Spread::BySize);
+/// graph.device(devices, || {
+///     let large = graph.variable("large", initializer::zeros([1000]));
+///     let small = ["a", "b"].map(|name| graph.variable(name, initializer::zeros([10])));
+///     assert_eq!(large.device(), "/job:ps/task:0");
+///     // Both small ones together are smaller than the large one.
+///     assert!(small.iter().all(|variable| variable.device() == "/job:ps/task:1"));
+/// });
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Spread {
     /// One task after the other.
@@ -45,6 +59,14 @@ pub struct ReplicaDevices {
 
 impl ReplicaDevices {
     /// Spreads variables over a number of tasks of the job `ps`; with none, all stays on the worker.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, ReplicaDevices};
+    ///
+    /// let graph = Graph::new();
+    /// let w = graph.device(ReplicaDevices::new(3), || graph.variable("w", 1.0f32));
+    /// assert_eq!(w.device(), "/job:ps/task:0");
+    /// ```
     pub fn new(ps_tasks: usize) -> ReplicaDevices {
         ReplicaDevices {
             ps_tasks,
@@ -55,18 +77,43 @@ impl ReplicaDevices {
     }
 
     /// Names the job that holds variables.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, ReplicaDevices};
+    ///
+    /// let graph = Graph::new();
+    /// let devices = ReplicaDevices::new(1).ps("/job:store");
+    /// let w = graph.device(devices, || graph.variable("w", 1.0f32));
+    /// assert_eq!(w.device(), "/job:store/task:0");
+    /// ```
     pub fn ps(mut self, device: impl Into<String>) -> ReplicaDevices {
         self.ps = device.into();
         self
     }
 
     /// Names the device of everything else.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, ReplicaDevices};
+    ///
+    /// let graph = Graph::new();
+    /// let devices = ReplicaDevices::new(1).worker("/job:worker/task:3/device:CPU:0");
+    /// let x = graph.device(devices, || graph.constant(1.0f32));
+    /// assert_eq!(x.device(), "/job:worker/task:3/device:CPU:0");
+    /// ```
     pub fn worker(mut self, device: impl Into<String>) -> ReplicaDevices {
         self.worker = device.into();
         self
     }
 
     /// Says how the task for a variable is chosen.
+    ///
+    /// ```
+    /// use tensorfleet_client::{ReplicaDevices, Spread};
+    ///
+    /// let by_size = ReplicaDevices::new(4).spread(Spread::BySize);
+    /// # drop(by_size);
+    /// ```
     pub fn spread(mut self, spread: Spread) -> ReplicaDevices {
         self.spread = spread;
         self

@@ -59,12 +59,42 @@ const KEEP: usize = 5;
 
 impl Saver {
     /// Saves all variables that the graph has now.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Saver};
+    ///
+    /// let graph = Graph::new();
+    /// graph.variable("w", [1.0f32, 2.0]);
+    /// let saver = Saver::new(&graph);
+    /// # drop(saver);
+    /// ```
     #[track_caller]
     pub fn new(graph: &Graph) -> Saver {
         Saver::of(graph, &graph.variables())
     }
 
     /// Saves some variables.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Saver, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let (body, head) = (graph.variable("body", 1.0f32), graph.variable("head", 2.0f32));
+    /// # let name = format!("saver-of-{}", std::process::id());
+    /// # let directory = std::env::temp_dir().join(name);
+    /// // Only the body is taken over into another training.
+    /// let saver = Saver::of(&graph, &[body.clone()]);
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// let path = saver.save(&session, &directory, 1)?;
+    /// session.run((), (&body.assign(0.0), &head.assign(0.0)))?;
+    /// saver.restore(&session, path)?;
+    /// assert_eq!(session.run((), (body.value::<f32>(), head.value::<f32>()))?, (1.0, 0.0));
+    /// # std::fs::remove_dir_all(&directory).ok();
+    /// # Ok(())
+    /// # }
+    /// ```
     #[track_caller]
     pub fn of(graph: &Graph, variables: &[Variable]) -> Saver {
         graph.at_root(|| {
@@ -91,6 +121,26 @@ impl Saver {
     }
 
     /// Sets how many checkpoints are kept; older ones are deleted. Zero keeps all.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Code, Graph, Saver, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// # let name = format!("saver-keep-{}", std::process::id());
+    /// # let directory = std::env::temp_dir().join(name);
+    /// let graph = Graph::new();
+    /// let w = graph.variable("w", 1.0f32);
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// let saver = Saver::new(&graph).keep(2);
+    /// let first = saver.save(&session, &directory, 1)?;
+    /// saver.save(&session, &directory, 2)?;
+    /// saver.save(&session, &directory, 3)?;
+    /// assert_eq!(saver.restore(&session, first).unwrap_err().code(), Code::NotFound);
+    /// # std::fs::remove_dir_all(&directory).ok();
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn keep(mut self, checkpoints: usize) -> Saver {
         self.keep = checkpoints;
@@ -98,6 +148,23 @@ impl Saver {
     }
 
     /// Writes a checkpoint into a directory and returns its path, which [`Saver::restore`] takes.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Saver, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// # let name = format!("saver-save-{}", std::process::id());
+    /// # let directory = std::env::temp_dir().join(name);
+    /// let graph = Graph::new();
+    /// let w = graph.variable("w", 1.0f32);
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// let path = Saver::new(&graph).save(&session, &directory, 100)?;
+    /// assert!(path.ends_with("model.ckpt-100"));
+    /// # std::fs::remove_dir_all(&directory).ok();
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn save(
         &self,
         session: &Session,
@@ -126,6 +193,26 @@ impl Saver {
     }
 
     /// Reads a checkpoint into the variables.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Saver, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// # let name = format!("saver-restore-{}", std::process::id());
+    /// # let directory = std::env::temp_dir().join(name);
+    /// let graph = Graph::new();
+    /// let w = graph.variable("w", 1.0f32);
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// let saver = Saver::new(&graph);
+    /// let path = saver.save(&session, &directory, 1)?;
+    /// session.run((), &w.assign(0.0))?;
+    /// saver.restore(&session, path)?;
+    /// assert_eq!(session.run((), w.value::<f32>())?, 1.0);
+    /// # std::fs::remove_dir_all(&directory).ok();
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn restore(&self, session: &Session, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
         session
@@ -134,6 +221,24 @@ impl Saver {
     }
 
     /// The newest checkpoint of a directory, if there is one.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Saver, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// # let name = format!("saver-latest-{}", std::process::id());
+    /// # let directory = std::env::temp_dir().join(name);
+    /// let graph = Graph::new();
+    /// let w = graph.variable("w", 1.0f32);
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// assert_eq!(Saver::latest(&directory), None);
+    /// let path = Saver::new(&graph).save(&session, &directory, 1)?;
+    /// assert_eq!(Saver::latest(&directory), Some(path));
+    /// # std::fs::remove_dir_all(&directory).ok();
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn latest(directory: impl AsRef<Path>) -> Option<PathBuf> {
         let directory = directory.as_ref();
         let state = fs::read_to_string(directory.join(STATE_FILE)).ok()?;
@@ -143,6 +248,25 @@ impl Saver {
     }
 
     /// Restores the newest checkpoint of a directory.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Code, Graph, Saver, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// # let name = format!("saver-restore-latest-{}", std::process::id());
+    /// # let directory = std::env::temp_dir().join(name);
+    /// let graph = Graph::new();
+    /// let w = graph.variable("w", 1.0f32);
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// let saver = Saver::new(&graph);
+    /// assert_eq!(saver.restore_latest(&session, &directory).unwrap_err().code(), Code::NotFound);
+    /// let path = saver.save(&session, &directory, 1)?;
+    /// assert_eq!(saver.restore_latest(&session, &directory)?, path);
+    /// # std::fs::remove_dir_all(&directory).ok();
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn restore_latest(
         &self,
         session: &Session,

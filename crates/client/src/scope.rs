@@ -172,6 +172,21 @@ impl Graph {
     }
 
     /// Has the nodes made inside wait for others.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let count = graph.state("count", 0i64);
+    /// let add = count.assign_add(1);
+    /// let after = graph.control_dependencies([&add], || count.read());
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// assert_eq!(session.run((), after.value::<i64>())?, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn control_dependencies<'a, R>(
         &self,
         operations: impl IntoIterator<Item = &'a Operation>,
@@ -182,11 +197,40 @@ impl Graph {
     }
 
     /// Frees the nodes made inside from the control dependencies of the scopes around.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let count = graph.state("count", 0i64);
+    /// let add = count.assign_add(1);
+    /// let before = graph.control_dependencies([&add], || {
+    ///     graph.no_control_dependencies(|| graph.constant(5))
+    /// });
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// session.run((), &before)?;
+    /// // The constant did not wait for the addition, so nobody asked for it.
+    /// assert_eq!(session.run((), count.value::<i64>())?, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn no_control_dependencies<R>(&self, build: impl FnOnce() -> R) -> R {
         self.within(Frame::NoControls, build)
     }
 
     /// Puts the nodes made inside where `output` is.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    ///
+    /// let graph = Graph::new();
+    /// let w = graph.device("/job:ps/task:1", || graph.variable("w", [1.0f32, 2.0]));
+    /// // The sum is taken where the variable lives; one number travels.
+    /// let sum = graph.colocate_with(w.handle(), || w.read().sum());
+    /// assert_eq!(sum.device(), "/job:ps/task:1");
+    /// ```
     pub fn colocate_with<R>(&self, output: &Output, build: impl FnOnce() -> R) -> R {
         match output.at {
             Some(at) => self.within(Frame::Colocate(at.node), build),
@@ -196,6 +240,18 @@ impl Graph {
 }
 
 /// What says where nodes go: the name of a device, or a function that chooses one for each node.
+///
+/// ```
+/// use tensorfleet_client::{Graph, ReplicaDevices};
+///
+/// let graph = Graph::new();
+/// let task = 2;
+/// // A name, or something that chooses for each node.
+/// let x = graph.device(format!("/job:worker/task:{task}"), || graph.constant(1.0f32));
+/// let w = graph.device(ReplicaDevices::new(1), || graph.variable("w", 1.0f32));
+/// assert_eq!(x.device(), "/job:worker/task:2");
+/// assert_eq!(w.device(), "/job:ps/task:0");
+/// ```
 pub trait Device {
     /// The function that chooses.
     fn into_device_fn(self) -> tensorfleet_tensor::Result<Arc<DeviceFn>>;

@@ -10,6 +10,21 @@ use crate::variable::Variable;
 
 /// A variable whose rows are held by several variables, one after the other; made by
 /// [`Graph::sharded_variable`].
+///
+/// ```
+/// use tensorfleet_client::{Graph, Session, initializer};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let table = graph.sharded_variable("table", 5, 2, |rows| initializer::ones([rows, 2]));
+/// assert_eq!(table.shards().len(), 2);
+/// let rows = table.lookup([0i64, 4]);
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// assert_eq!(session.run((), rows.value::<Vec<f32>>())?, [1.0; 4]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct ShardedVariable {
     shards: Vec<Variable>,
@@ -102,12 +117,41 @@ impl Graph {
 
 impl ShardedVariable {
     /// The variables that hold the rows, in order.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, initializer};
+    ///
+    /// let graph = Graph::new();
+    /// let table = graph.sharded_variable("table", 5, 2, |rows| initializer::ones([rows, 2]));
+    /// let names: Vec<&str> = table.shards().iter().map(|shard| shard.name()).collect();
+    /// assert_eq!(names, ["table/part_0", "table/part_1"]);
+    /// assert_eq!(table.shards()[0].shape().to_string(), "[3,2]");
+    /// ```
     pub fn shards(&self) -> &[Variable] {
         &self.shards
     }
 
     /// The rows with the given numbers, which the tasks that hold them pick out. Gradients stay
     /// sparse.
+    ///
+    /// ```
+    /// use tensorfleet_client::optimizer::{Optimizer, Sgd};
+    /// use tensorfleet_client::{Graph, Session, initializer};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let table = graph.sharded_variable("table", 4, 2, |rows| initializer::zeros([rows, 1]));
+    /// let loss = table.lookup([3i64, 3]).sum();
+    /// let train = Sgd::new(1.0).minimize(&loss);
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// session.run((), &train)?;
+    /// // The gradient of a row that comes twice counts twice.
+    /// let rows = session.run((), table.lookup([2i64, 3]).value::<Vec<f32>>())?;
+    /// assert_eq!(rows, [0.0, -2.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     #[track_caller]
     pub fn lookup(&self, numbers: impl Operand) -> Output {

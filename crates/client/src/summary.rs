@@ -12,6 +12,18 @@ use crate::output::{Operand, Operation, Output};
 use crate::session::{Session, SessionOptions};
 
 /// A node that makes a summary of a number, to be fetched and given to [`SummaryWriter::add`].
+///
+/// ```
+/// use tensorfleet_client::{Bytes, Graph, Session, summary};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let node = summary::scalar("loss", &graph.constant(0.5f32));
+/// let event = Session::new(&graph)?.run((), node.value::<Bytes>())?;
+/// assert!(!event.is_empty());
+/// # Ok(())
+/// # }
+/// ```
 #[track_caller]
 pub fn scalar(tag: &str, value: &Output) -> Output {
     value
@@ -23,6 +35,18 @@ pub fn scalar(tag: &str, value: &Output) -> Output {
 }
 
 /// A node that makes a summary of how the elements of a tensor are spread.
+///
+/// ```
+/// use tensorfleet_client::{Bytes, Graph, Session, summary};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let node = summary::histogram("weights", &graph.constant([0.5f32, 1.0]));
+/// let event = Session::new(&graph)?.run((), node.value::<Bytes>())?;
+/// assert!(!event.is_empty());
+/// # Ok(())
+/// # }
+/// ```
 #[track_caller]
 pub fn histogram(tag: &str, values: &Output) -> Output {
     let graph = values.graph();
@@ -30,6 +54,20 @@ pub fn histogram(tag: &str, values: &Output) -> Output {
 }
 
 /// A node that makes one summary of several.
+///
+/// ```
+/// use tensorfleet_client::{Bytes, Graph, Session, summary};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let loss = graph.constant(0.5f32);
+/// let parts = [summary::scalar("loss", &loss), summary::histogram("losses", &loss)];
+/// let both = summary::merge(&graph, &parts);
+/// let event = Session::new(&graph)?.run((), both.value::<Bytes>())?;
+/// assert!(!event.is_empty());
+/// # Ok(())
+/// # }
+/// ```
 #[track_caller]
 pub fn merge<'a>(graph: &Graph, summaries: impl IntoIterator<Item = &'a Output>) -> Output {
     graph.op("MergeSummary").inputs(summaries).output()
@@ -74,6 +112,20 @@ impl fmt::Debug for SummaryWriter {
 
 impl SummaryWriter {
     /// Begins a new file in a directory, which is made if it is not there.
+    ///
+    /// ```
+    /// use tensorfleet_client::summary::SummaryWriter;
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// # let name = format!("writer-create-{}", std::process::id());
+    /// # let directory = std::env::temp_dir().join(name);
+    /// let writer = SummaryWriter::create(&directory)?;
+    /// assert_eq!(std::fs::read_dir(&directory).map(Iterator::count).ok(), Some(1));
+    /// # drop(writer);
+    /// # std::fs::remove_dir_all(&directory).ok();
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn create(directory: impl AsRef<Path>) -> Result<SummaryWriter> {
         let directory = directory.as_ref();
         let Some(path) = directory.to_str() else {
@@ -119,23 +171,79 @@ impl SummaryWriter {
     }
 
     /// Writes a number.
+    ///
+    /// ```
+    /// use tensorfleet_client::summary::SummaryWriter;
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// # let name = format!("writer-scalar-{}", std::process::id());
+    /// # let directory = std::env::temp_dir().join(name);
+    /// let writer = SummaryWriter::create(&directory)?;
+    /// writer.scalar("loss", 1, 0.5)?;
+    /// # std::fs::remove_dir_all(&directory).ok();
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn scalar(&self, tag: &str, step: i64, value: f32) -> Result<()> {
         let feeds = ((&self.step, step), (&self.tag, tag), (&self.value, value));
         self.session.run(feeds, &self.write_scalar)
     }
 
     /// Writes how values are spread.
+    ///
+    /// ```
+    /// use tensorfleet_client::summary::SummaryWriter;
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// # let name = format!("writer-histogram-{}", std::process::id());
+    /// # let directory = std::env::temp_dir().join(name);
+    /// let writer = SummaryWriter::create(&directory)?;
+    /// writer.histogram("weights", 1, vec![0.5f32, 1.0, 1.5])?;
+    /// # std::fs::remove_dir_all(&directory).ok();
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn histogram(&self, tag: &str, step: i64, values: impl IntoTensor) -> Result<()> {
         let feeds = ((&self.step, step), (&self.tag, tag), (&self.values, values.into_tensor()?));
         self.session.run(feeds, &self.write_histogram)
     }
 
     /// Writes what a summary node of a graph made, such as [`scalar`].
+    ///
+    /// ```
+    /// use tensorfleet_client::summary::SummaryWriter;
+    /// use tensorfleet_client::{Graph, Session, summary};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// # let name = format!("writer-add-{}", std::process::id());
+    /// # let directory = std::env::temp_dir().join(name);
+    /// let writer = SummaryWriter::create(&directory)?;
+    /// let graph = Graph::new();
+    /// let loss = summary::scalar("loss", &graph.constant(0.5f32));
+    /// writer.add(1, Session::new(&graph)?.run((), &loss)?)?;
+    /// # std::fs::remove_dir_all(&directory).ok();
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn add(&self, step: i64, summary: Tensor) -> Result<()> {
         self.session.run(((&self.step, step), (&self.summary, summary)), &self.write_summary)
     }
 
     /// Lets readers see what was written.
+    ///
+    /// ```
+    /// use tensorfleet_client::summary::SummaryWriter;
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// # let name = format!("writer-flush-{}", std::process::id());
+    /// # let directory = std::env::temp_dir().join(name);
+    /// let writer = SummaryWriter::create(&directory)?;
+    /// writer.scalar("loss", 1, 0.5)?;
+    /// writer.flush()?;
+    /// # std::fs::remove_dir_all(&directory).ok();
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn flush(&self) -> Result<()> {
         self.session.run((), &self.flush)
     }

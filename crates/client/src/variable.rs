@@ -13,6 +13,20 @@ use crate::output::{Operand, Operation, Output};
 /// A tensor that keeps its value from step to step, on the device on which it was made.
 ///
 /// It can stand wherever an op takes a tensor; it is then read.
+///
+/// ```
+/// use tensorfleet_client::{Graph, Session};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let w = graph.variable("w", [1.0f32, 2.0]);
+/// let doubled = &w * 2.0;
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// assert_eq!(session.run((), doubled.value::<Vec<f32>>())?, [2.0, 4.0]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Variable {
     name: String,
@@ -54,6 +68,14 @@ impl Graph {
     }
 
     /// Makes a variable that optimisers leave alone.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    ///
+    /// let graph = Graph::new();
+    /// let count = graph.state("count", 0i64);
+    /// assert!(!count.is_trainable());
+    /// ```
     #[track_caller]
     pub fn state(&self, name: &str, initial: impl Operand) -> Variable {
         self.make_variable(name, initial, false)
@@ -117,79 +139,238 @@ impl Graph {
 
 impl Variable {
     /// The name, by which servers and checkpoints know it.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    ///
+    /// let graph = Graph::new();
+    /// let w = graph.name_scope("layer", || graph.variable("w", 1.0f32));
+    /// assert_eq!(w.name(), "layer/w");
+    /// ```
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// The graph.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    ///
+    /// let graph = Graph::new();
+    /// assert!(graph.variable("w", 1.0f32).graph().is_same(&graph));
+    /// ```
     pub fn graph(&self) -> &Graph {
         self.handle.graph()
     }
 
     /// The element type.
+    ///
+    /// ```
+    /// use tensorfleet_client::{DType, Graph};
+    ///
+    /// let graph = Graph::new();
+    /// assert_eq!(graph.variable("w", [1.0f64]).dtype(), DType::Double);
+    /// ```
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
     /// The shape.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    ///
+    /// let graph = Graph::new();
+    /// assert_eq!(graph.variable("w", [[1.0f32, 2.0]]).shape().to_string(), "[1,2]");
+    /// ```
     pub fn shape(&self) -> &PartialShape {
         &self.shape
     }
 
     /// The number of elements.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    ///
+    /// let graph = Graph::new();
+    /// assert_eq!(graph.variable("w", [[1.0f32, 2.0], [3.0, 4.0]]).num_elements(), 4);
+    /// ```
     pub fn num_elements(&self) -> usize {
         self.shape.to_shape().map_or(0, |shape| shape.num_elements())
     }
 
     /// Whether optimisers train it.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    ///
+    /// let graph = Graph::new();
+    /// assert!(graph.variable("w", 1.0f32).is_trainable());
+    /// ```
     pub fn is_trainable(&self) -> bool {
         self.trainable
     }
 
     /// The handle that ops on variables take.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let w = graph.variable("w", [1.0f32, 2.0]);
+    /// let shape = graph.op("VariableShape").input(w.handle()).output();
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// assert_eq!(session.run((), shape.value::<Vec<i32>>())?, [2]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn handle(&self) -> &Output {
         &self.handle
     }
 
     /// The device asked for; empty if the session may choose.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    ///
+    /// let graph = Graph::new();
+    /// let w = graph.device("/job:ps/task:0", || graph.variable("w", 1.0f32));
+    /// assert_eq!(w.device(), "/job:ps/task:0");
+    /// ```
     pub fn device(&self) -> String {
         self.handle.device()
     }
 
     /// The operation that sets the initial value.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let w = graph.variable("w", 1.0f32);
+    /// let session = Session::new(&graph)?;
+    /// session.run((), w.initializer())?;
+    /// assert_eq!(session.run((), w.value::<f32>())?, 1.0);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn initializer(&self) -> &Operation {
         &self.initializer
     }
 
     /// The value at the time of the read.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let w = graph.variable("w", 1.0f32);
+    /// let changed = w.assign(2.0);
+    /// let after = graph.control_dependencies([&changed], || w.read());
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// assert_eq!(session.run((), after.value::<f32>())?, 2.0);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[track_caller]
     pub fn read(&self) -> Output {
         read(&self.handle, &self.name, self.dtype, &self.shape)
     }
 
     /// Wants the value as a Rust type, as [`Output::value`].
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let w = graph.variable("w", [1.0f32, 2.0]);
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// assert_eq!(session.run((), w.value::<Vec<f32>>())?, [1.0, 2.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn value<T>(&self) -> crate::Typed<T> {
         self.snapshot.value()
     }
 
     /// The value when a step fetches it, at whatever moment of the step.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    ///
+    /// let graph = Graph::new();
+    /// let w = graph.variable("w", 1.0f32);
+    /// assert_eq!(w.snapshot().shape().to_string(), "[]");
+    /// ```
     pub fn snapshot(&self) -> &Output {
         &self.snapshot
     }
 
     /// Sets the value.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let w = graph.variable("w", 1.0f32);
+    /// let change = w.assign(5.0);
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// session.run((), &change)?;
+    /// assert_eq!(session.run((), w.value::<f32>())?, 5.0);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[track_caller]
     pub fn assign(&self, value: impl Operand) -> Operation {
         self.update("AssignVariableOp", value)
     }
 
     /// Adds to the value.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let w = graph.variable("w", 1.0f32);
+    /// let change = w.assign_add(5.0);
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// session.run((), &change)?;
+    /// assert_eq!(session.run((), w.value::<f32>())?, 6.0);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[track_caller]
     pub fn assign_add(&self, value: impl Operand) -> Operation {
         self.update("AssignAddVariableOp", value)
     }
 
     /// Subtracts from the value.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let w = graph.variable("w", 1.0f32);
+    /// let change = w.assign_sub(5.0);
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// session.run((), &change)?;
+    /// assert_eq!(session.run((), w.value::<f32>())?, -4.0);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[track_caller]
     pub fn assign_sub(&self, value: impl Operand) -> Operation {
         self.update("AssignSubVariableOp", value)
@@ -205,6 +386,20 @@ impl Variable {
     }
 
     /// The rows with the given numbers. Their gradient is sparse.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let table = graph.variable("table", [[1.0f32, 2.0], [3.0, 4.0]]);
+    /// let rows = table.gather([1i64, 1]);
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// assert_eq!(session.run((), rows.value::<Vec<f32>>())?, [3.0, 4.0, 3.0, 4.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[track_caller]
     pub fn gather(&self, indices: impl Operand) -> Output {
         let graph = self.graph();
@@ -226,6 +421,21 @@ impl Variable {
     }
 
     /// Whether it has been given a value.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let w = graph.variable("w", 1.0f32);
+    /// let is_there = w.is_initialized();
+    /// let session = Session::new(&graph)?;
+    /// assert!(!session.run((), is_there.value::<bool>())?);
+    /// session.run((), &graph.initializer())?;
+    /// assert!(session.run((), is_there.value::<bool>())?);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[track_caller]
     pub fn is_initialized(&self) -> Output {
         self.graph().op("VarIsInitializedOp").input(&self.handle).output()

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tensorfleet_cluster::{SessionOptions, StepCall, StepReply, random_nonzero};
+use tensorfleet_cluster::{Callable, SessionOptions, StepCall, StepReply, random_nonzero};
 use tensorfleet_graph::wire as graph_wire;
 use tensorfleet_graph::{FunctionLibrary, NodeDef};
 use tensorfleet_planner::Device;
 use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_proto::tensorflow::master_service_client::MasterServiceClient;
-use tensorfleet_tensor::{Code, Error, Result, invalid_argument, unavailable};
+use tensorfleet_tensor::wire as tensor_wire;
+use tensorfleet_tensor::{Code, Error, Result, Tensor, invalid_argument, unavailable};
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 use tonic::Status;
@@ -112,7 +113,7 @@ impl RemoteMaster {
     pub async fn run_step(&self, handle: &str, call: StepCall) -> Result<StepReply> {
         let fetches = call.fetches.clone();
         let mut request = wire::run_step_request(handle, call)?;
-        request.request_id = (random_nonzero() >> 1).max(1) as i64;
+        request.request_id = request_id();
         let response = self.client.clone().run_step(request).await;
         let response = response.map_err(|status| self.error(&status))?.into_inner();
         if response.status_code != 0 {
@@ -120,6 +121,44 @@ impl RemoteMaster {
             return Err(Error::new(code, response.status_error_message));
         }
         wire::step_reply(&fetches, response)
+    }
+
+    /// Prepares a step to be run many times; returns by which number it is known.
+    pub async fn make_callable(&self, handle: &str, callable: Callable) -> Result<i64> {
+        let request = pb::MakeCallableRequest {
+            session_handle: handle.to_owned(),
+            options: Some(wire::callable_options(callable)),
+            request_id: request_id(),
+        };
+        let response = self.client.clone().make_callable(request).await;
+        Ok(response.map_err(|status| self.error(&status))?.into_inner().handle)
+    }
+
+    /// Runs a prepared step with values for its feeds; returns those of its fetches.
+    pub async fn run_callable(
+        &self,
+        handle: &str,
+        callable: i64,
+        feeds: &[Tensor],
+    ) -> Result<StepReply> {
+        let request = pb::RunCallableRequest {
+            session_handle: handle.to_owned(),
+            handle: callable,
+            feed: feeds.iter().map(tensor_wire::tensor_proto).collect::<Result<_>>()?,
+            request_id: request_id(),
+        };
+        let response = self.client.clone().run_callable(request).await;
+        let response = response.map_err(|status| self.error(&status))?.into_inner();
+        let tensors = response.fetch.iter().map(tensor_wire::tensor).collect::<Result<_>>()?;
+        Ok(StepReply { tensors, ..StepReply::default() })
+    }
+
+    /// Lets the master forget a prepared step.
+    pub async fn release_callable(&self, handle: &str, callable: i64) -> Result<()> {
+        let request =
+            pb::ReleaseCallableRequest { session_handle: handle.to_owned(), handle: callable };
+        self.client.clone().release_callable(request).await.map_err(|s| self.error(&s))?;
+        Ok(())
     }
 
     /// Closes a session.
@@ -160,6 +199,11 @@ impl RemoteMaster {
         }
         unavailable!("the server at {} cannot be reached{cause}", self.address)
     }
+}
+
+/// By what a master knows a call that comes twice.
+fn request_id() -> i64 {
+    (random_nonzero() >> 1).max(1) as i64
 }
 
 /// Whether no answer came, as opposed to an answer that says no.

@@ -144,11 +144,6 @@ fn to_milliseconds(limit: Option<Duration>) -> i64 {
 
 /// Writes a step.
 pub(crate) fn run_step_request(handle: &str, call: StepCall) -> Result<pb::RunStepRequest> {
-    let trace = if call.options.trace {
-        pb::run_options::TraceLevel::FullTrace
-    } else {
-        pb::run_options::TraceLevel::NoTrace
-    };
     let feeds = call.feeds.into_iter();
     Ok(pb::RunStepRequest {
         session_handle: handle.to_owned(),
@@ -157,17 +152,27 @@ pub(crate) fn run_step_request(handle: &str, call: StepCall) -> Result<pb::RunSt
             .collect::<Result<_>>()?,
         fetch: call.fetches,
         target: call.targets,
-        options: Some(pb::RunOptions {
-            trace_level: trace as i32,
-            output_partition_graphs: call.options.partition_graphs,
-            timeout_in_ms: to_milliseconds(call.options.timeout),
-            inter_op_thread_pool: call.options.inter_op_thread_pool,
-            ..Default::default()
-        }),
+        options: Some(run_options_proto(&call.options)),
         // Long messages do not fit into the headers in which gRPC puts them.
         store_errors_in_response_body: true,
         ..Default::default()
     })
+}
+
+/// Writes how a step is to be run.
+fn run_options_proto(options: &RunOptions) -> pb::RunOptions {
+    let trace = if options.trace {
+        pb::run_options::TraceLevel::FullTrace
+    } else {
+        pb::run_options::TraceLevel::NoTrace
+    };
+    pb::RunOptions {
+        trace_level: trace as i32,
+        output_partition_graphs: options.partition_graphs,
+        timeout_in_ms: to_milliseconds(options.timeout),
+        inter_op_thread_pool: options.inter_op_thread_pool,
+        ..Default::default()
+    }
 }
 
 /// Reads what a step returned, in the order of its fetches.
@@ -316,6 +321,17 @@ pub(crate) fn callable(options: pb::CallableOptions) -> Result<Callable> {
         targets: options.target,
         options: run_options(options.run_options.as_ref()),
     })
+}
+
+/// Writes a step to be prepared.
+pub(crate) fn callable_options(callable: Callable) -> pb::CallableOptions {
+    pb::CallableOptions {
+        run_options: Some(run_options_proto(&callable.options)),
+        feed: callable.feeds,
+        fetch: callable.fetches,
+        target: callable.targets,
+        ..Default::default()
+    }
 }
 
 /// The memory that TensorFlow says a CPU device has.

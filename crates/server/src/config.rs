@@ -9,6 +9,17 @@ use crate::Host;
 
 /// How servers run. Clones share their threads: a process with many servers gives all of them
 /// clones of one configuration.
+///
+/// ```
+/// use tensorfleet_server::{Config, Server};
+///
+/// # fn main() -> tensorfleet_tensor::Result<()> {
+/// let config = Config::default().cpu_devices(2).threads(2);
+/// let server = Server::create_local_server(&config, true)?;
+/// assert!(server.target().starts_with("grpc://localhost:"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Config {
     pub(crate) cpu_devices: Option<u32>,
@@ -22,6 +33,16 @@ pub struct Config {
 
 impl Config {
     /// Gives each server so many CPU devices instead of one.
+    ///
+    /// ```
+    /// use tensorfleet_server::{Config, Server};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let server = Server::create_local_server(&Config::default().cpu_devices(4), false)?;
+    /// assert!(!server.server_def().session_config.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn cpu_devices(mut self, count: u32) -> Config {
         self.cpu_devices = Some(count);
@@ -29,6 +50,17 @@ impl Config {
     }
 
     /// Computes on so many threads instead of one for each core.
+    ///
+    /// ```
+    /// use tensorfleet_server::{Config, Server};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let one = Config::default().threads(1);
+    /// let server = Server::create_local_server(&one, true)?;
+    /// # drop(server);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn threads(self, count: usize) -> Config {
         Config { threads: Some(count), host: Arc::default(), ..self }
@@ -36,6 +68,17 @@ impl Config {
 
     /// Lets servers of this process speak to each other over the network only, as servers of
     /// different processes do.
+    ///
+    /// ```
+    /// use tensorfleet_server::{Config, create_local_cluster};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let config = Config::default().network_only();
+    /// let cluster = create_local_cluster(1, 1, "grpc", &config, &config)?;
+    /// assert_eq!(cluster.servers().count(), 2);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn network_only(mut self) -> Config {
         self.network_only = true;
@@ -44,6 +87,17 @@ impl Config {
 
     /// Lets servers speak to other tasks over gRPC only, as TensorFlow's do, even where the others
     /// know faster ways.
+    ///
+    /// ```
+    /// use tensorfleet_server::{Config, create_local_cluster};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let config = Config::default().grpc_only();
+    /// let cluster = create_local_cluster(1, 1, "grpc", &config, &config)?;
+    /// assert_eq!(cluster.servers().count(), 2);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn grpc_only(mut self) -> Config {
         self.grpc_only = true;
@@ -53,6 +107,18 @@ impl Config {
     /// Closes sessions that nobody has used for so long; zero means never. A client that was killed
     /// leaves its sessions behind, and their graphs would stay in memory. Without this call it is
     /// a day.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tensorfleet_server::{Config, Server};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let config = Config::default().close_sessions_after(Duration::from_secs(3600));
+    /// let server = Server::create_local_server(&config, true)?;
+    /// # drop(server);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn close_sessions_after(mut self, idle: Duration) -> Config {
         self.session_timeout = Some(idle);
@@ -65,6 +131,18 @@ impl Config {
     }
 
     /// The threads, started by whoever asks first.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use tensorfleet_server::Config;
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let config = Config::default();
+    /// // Clones share their threads.
+    /// assert!(Arc::ptr_eq(&config.host()?, &config.clone().host()?));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn host(&self) -> Result<Arc<Host>> {
         if let Some(host) = self.host.get() {
             return Ok(Arc::clone(host));

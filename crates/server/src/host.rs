@@ -14,6 +14,16 @@ use tensorfleet_tensor::{Result, internal, invalid_argument, unavailable};
 use tokio::runtime::{Builder, Handle, Runtime};
 
 /// The threads of servers. They stop with the last server that uses them.
+///
+/// ```
+/// use tensorfleet_server::Config;
+///
+/// # fn main() -> tensorfleet_tensor::Result<()> {
+/// let host = Config::default().threads(3).host()?;
+/// assert_eq!(format!("{host:?}"), "Host { threads: 3, .. }");
+/// # Ok(())
+/// # }
+/// ```
 pub struct Host {
     /// Taken out by `drop` only.
     runtime: Option<Runtime>,
@@ -44,6 +54,17 @@ impl Host {
     }
 
     /// A master with a task of its own that no other reaches: what a session without servers runs on.
+    ///
+    /// ```
+    /// use tensorfleet_server::Config;
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let host = Config::default().host()?;
+    /// let master = host.lone_master();
+    /// # drop(master);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn lone_master(&self) -> Arc<Master> {
         let (registry, pool) = (Arc::clone(&self.registry), Arc::clone(&self.pool));
         let task = Arc::new(Task::new("localhost", 0, 1, registry, pool));
@@ -52,11 +73,32 @@ impl Host {
     }
 
     /// The threads on which the servers' calls are served.
+    ///
+    /// ```
+    /// use tensorfleet_server::Config;
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let host = Config::default().host()?;
+    /// let answer = host.handle().block_on(async { 6 * 7 });
+    /// assert_eq!(answer, 42);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn handle(&self) -> &Handle {
         self.runtime.as_ref().expect("the runtime lives as long as its host").handle()
     }
 
     /// Runs a future on the servers' threads and waits for it, from whichever thread.
+    ///
+    /// ```
+    /// use tensorfleet_server::Config;
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let host = Config::default().host()?;
+    /// assert_eq!(host.wait(async { 6 * 7 })?, 42);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn wait<T: Send + 'static>(
         &self,
         future: impl Future<Output = T> + Send + 'static,

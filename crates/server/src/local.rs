@@ -7,6 +7,17 @@ use tensorfleet_tensor::Result;
 use crate::{Config, Server};
 
 /// The running servers of a cluster in this process. Dropping it stops them.
+///
+/// ```
+/// use tensorfleet_server::{Config, LocalCluster, create_local_cluster};
+///
+/// # fn main() -> tensorfleet_tensor::Result<()> {
+/// let config = Config::default();
+/// let LocalCluster { workers, ps } = create_local_cluster(2, 1, "grpc", &config, &config)?;
+/// assert_eq!((workers.len(), ps.len()), (2, 1));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct LocalCluster {
     /// The tasks of the job `worker`.
@@ -17,6 +28,19 @@ pub struct LocalCluster {
 
 impl LocalCluster {
     /// The tasks of both jobs, the parameter servers first.
+    ///
+    /// ```
+    /// use tensorfleet_server::{Config, create_local_cluster};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let config = Config::default();
+    /// let cluster = create_local_cluster(2, 1, "grpc", &config, &config)?;
+    /// let jobs: Vec<&str> =
+    ///     cluster.servers().map(|server| server.server_def().task().job.as_str()).collect();
+    /// assert_eq!(jobs, ["ps", "worker", "worker"]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn servers(&self) -> impl Iterator<Item = &Server> {
         self.ps.iter().chain(&self.workers)
     }
@@ -24,6 +48,18 @@ impl LocalCluster {
 
 /// Starts a cluster of workers and parameter servers on free ports of this machine. The only
 /// protocol is `"grpc"`. Give clones of one configuration, so that all servers share threads.
+///
+/// ```
+/// use tensorfleet_server::{Config, create_local_cluster};
+///
+/// # fn main() -> tensorfleet_tensor::Result<()> {
+/// let config = Config::default();
+/// let cluster = create_local_cluster(2, 1, "grpc", &config, &config)?;
+/// let spec = cluster.ps[0].server_def().cluster();
+/// assert_eq!(format!("grpc://{}", spec.task_address("worker", 1)?), cluster.workers[1].target());
+/// # Ok(())
+/// # }
+/// ```
 pub fn create_local_cluster(
     num_workers: u32,
     num_ps: u32,

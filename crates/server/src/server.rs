@@ -12,6 +12,17 @@ use crate::{Config, Host};
 
 /// A server of one task. Its port is taken when it is made; it serves from `start` to `stop`.
 /// Dropping it stops it.
+///
+/// ```
+/// use tensorfleet_server::{Config, Server};
+///
+/// # fn main() -> tensorfleet_tensor::Result<()> {
+/// let server = Server::create_local_server(&Config::default(), true)?;
+/// println!("sessions go to {}", server.target());
+/// server.stop()?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Server {
     spec: ServerSpec,
@@ -32,6 +43,17 @@ enum State {
 
 impl Server {
     /// Makes the server of a task and, if told so, starts it. The only protocol is `"grpc"`.
+    ///
+    /// ```
+    /// use tensorfleet_server::{ClusterSpec, Config, Server};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let cluster = ClusterSpec::from_lists([("worker", vec!["localhost:0"])])?;
+    /// let server = Server::new(&cluster, "worker", 0, "grpc", &Config::default(), true)?;
+    /// assert!(!server.target().ends_with(":0"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn new(
         cluster: &ClusterSpec,
         job_name: &str,
@@ -51,12 +73,36 @@ impl Server {
     }
 
     /// Makes and starts a cluster of one task, `/job:local/task:0`, on a free port.
+    ///
+    /// ```
+    /// use tensorfleet_server::{Config, Server};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let server = Server::create_local_server(&Config::default(), true)?;
+    /// assert_eq!(server.server_def().task().to_string(), "/job:local/replica:0/task:0");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn create_local_server(config: &Config, start: bool) -> Result<Server> {
         let cluster = ClusterSpec::from_lists([("local", vec!["localhost:0"])])?;
         Server::new(&cluster, "local", 0, "grpc", config, start)
     }
 
     /// Makes a server that listens elsewhere than the cluster says, as on all interfaces.
+    ///
+    /// ```
+    /// use tensorfleet_server::{ClusterSpec, Config, Server, ServerSpec, Task};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let cluster = ClusterSpec::from_lists([("worker", vec!["trainer-0.training:2222"])])?;
+    /// let spec = ServerSpec::new(cluster, Task::new("worker", 0))?;
+    /// // Others find it by its name; here it listens on this machine only.
+    /// let server = Server::bind(spec, &"127.0.0.1:0".parse()?, &Config::default())?;
+    /// server.start()?;
+    /// assert!(server.target().starts_with("grpc://trainer-0.training:"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn bind(spec: ServerSpec, bind: &Address, config: &Config) -> Result<Server> {
         let host = config.host()?;
         let bind = bind.clone();
@@ -88,17 +134,49 @@ impl Server {
     }
 
     /// The target for sessions: `grpc://host:port`, with the real port.
+    ///
+    /// ```
+    /// use tensorfleet_server::{Config, Server};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let server = Server::create_local_server(&Config::default(), true)?;
+    /// assert!(server.target().starts_with("grpc://localhost:"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn target(&self) -> String {
         let host = self.spec.address().map_or_else(|_| "localhost".to_owned(), |own| own.host);
         format!("grpc://{}", Address { host, port: self.address.port() })
     }
 
     /// What the server was told: its cluster and its task.
+    ///
+    /// ```
+    /// use tensorfleet_server::{Config, Server};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let server = Server::create_local_server(&Config::default(), false)?;
+    /// assert_eq!(server.server_def().cluster().jobs().collect::<Vec<_>>(), ["local"]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn server_def(&self) -> &ServerSpec {
         &self.spec
     }
 
     /// Starts to serve. A server that serves already goes on; one that has stopped cannot.
+    ///
+    /// ```
+    /// use tensorfleet_server::{Config, Server};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let server = Server::create_local_server(&Config::default(), false)?;
+    /// server.start()?;
+    /// // A second time changes nothing.
+    /// server.start()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn start(&self) -> Result<()> {
         let mut state = self.lock();
         if let State::Serving(_) = *state {
@@ -125,6 +203,19 @@ impl Server {
     }
 
     /// Waits until the server has stopped, which another thread must cause.
+    ///
+    /// ```
+    /// use tensorfleet_server::{Config, Server};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let server = Server::create_local_server(&Config::default(), true)?;
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| server.stop());
+    ///     server.join()
+    /// })?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn join(&self) -> Result<()> {
         let serving = match &*self.lock() {
             State::Serving(server) => Arc::clone(server),
@@ -134,6 +225,17 @@ impl Server {
     }
 
     /// Stops: calls that are under way have a moment to end, then the port is free.
+    ///
+    /// ```
+    /// use tensorfleet_server::{Config, Server};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let server = Server::create_local_server(&Config::default(), true)?;
+    /// server.stop()?;
+    /// assert!(server.start().is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn stop(&self) -> Result<()> {
         let State::Serving(server) = std::mem::replace(&mut *self.lock(), State::Stopped) else {
             return Ok(());

@@ -13,6 +13,22 @@ use tensorfleet_client::{Code, Error, Result, invalid_argument};
 use crate::pace::{Mode, Pace};
 
 /// What happens when a worker is lost.
+///
+/// ```
+/// use tensorfleet_client::optimizer::schedule;
+/// use tensorfleet_client::{Code, Error};
+/// use tensorfleet_strategy::{Coordinator, Mode, OnLoss};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// // A worker that is lost at once.
+/// let gone = |_: &mut ()| Err::<(), Error>(Error::new(Code::Unavailable, "gone"));
+/// let coordinator = Coordinator::new(vec![(), ()], Mode::Async, OnLoss::Stop)?;
+/// drop(coordinator.schedule(gone));
+/// // The other worker would have been there, but all was to stop.
+/// assert_eq!(coordinator.join().unwrap_err().code(), Code::Unavailable);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnLoss {
     /// Another worker does its task, and all go on without it, until none is left.
@@ -23,6 +39,26 @@ pub enum OnLoss {
 }
 
 /// A worker that was lost, and how that showed.
+///
+/// ```
+/// use tensorfleet_client::optimizer::schedule;
+/// use tensorfleet_client::{Code, Error};
+/// use tensorfleet_strategy::{Coordinator, Loss, Mode, OnLoss};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let coordinator = Coordinator::new(vec!["a", "b"], Mode::Bounded(0), OnLoss::GoOn)?;
+/// for _ in 0..4 {
+///     drop(coordinator.schedule(|name: &mut &str| match *name {
+///         "b" => Err(Error::new(Code::Unavailable, "gone")),
+///         _ => Ok(()),
+///     }));
+/// }
+/// coordinator.join()?;
+/// let Loss { worker, error } = &coordinator.losses()[0];
+/// assert_eq!((*worker, error.message()), (1, "gone"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Loss {
     /// The number of the worker.
@@ -37,6 +73,21 @@ pub struct Loss {
 /// task's own, and then the tasks that still wait are given up. A worker that has come back takes
 /// part again after [`Coordinator::revive`]. Dropping the coordinator gives up waiting tasks too, and
 /// waits for those under way.
+///
+/// ```
+/// use tensorfleet_client::Result;
+/// use tensorfleet_client::optimizer::schedule;
+/// use tensorfleet_strategy::{Coordinator, Mode, OnLoss};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let coordinator = Coordinator::new(vec![0, 0, 0], Mode::Async, OnLoss::GoOn)?;
+/// let square = |n: i32| coordinator.schedule(move |_: &mut i32| Ok(n * n));
+/// let squares: Vec<_> = (0..5).map(square).collect();
+/// let sum: i32 = squares.into_iter().map(|square| square.fetch()).sum::<Result<i32>>()?;
+/// assert_eq!(sum, 30);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Coordinator<W> {
     shared: Arc<Shared<W>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -77,6 +128,17 @@ impl<W> fmt::Debug for Coordinator<W> {
 
 impl<W: Send + 'static> Coordinator<W> {
     /// Starts a thread for each worker.
+    ///
+    /// ```
+    /// use tensorfleet_strategy::{Coordinator, Mode, OnLoss};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let coordinator = Coordinator::new(vec!["one", "two"], Mode::Async, OnLoss::GoOn)?;
+    /// assert_eq!(coordinator.alive(), 2);
+    /// assert!(Coordinator::<()>::new(vec![], Mode::Async, OnLoss::GoOn).is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn new(workers: Vec<W>, mode: Mode, on_loss: OnLoss) -> Result<Coordinator<W>> {
         if workers.is_empty() {
             return Err(invalid_argument!("a coordinator needs at least one worker"));
@@ -114,6 +176,22 @@ impl<W: Send + 'static> Coordinator<W> {
 
     /// Has a worker that was lost take part again, with what its tasks need now: a session on its
     /// restarted server, as a rule. It begins beside the slowest of the others.
+    ///
+    /// ```
+    /// use tensorfleet_client::optimizer::schedule;
+    /// use tensorfleet_client::{Code, Error};
+    /// use tensorfleet_strategy::{Coordinator, Mode, OnLoss};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let coordinator = Coordinator::new(vec!["old"], Mode::Async, OnLoss::GoOn)?;
+    /// let gone = || Err::<(), Error>(Error::new(Code::Aborted, "restarted"));
+    /// let lost = coordinator.schedule(move |_| gone());
+    /// assert!(coordinator.join().is_err() && lost.fetch().is_err());
+    /// coordinator.revive(0, "new")?;
+    /// assert_eq!(coordinator.schedule(|name| Ok(*name)).fetch()?, "new");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn revive(&self, index: usize, worker: W) -> Result<()> {
         if !self.shared.lock().pace.revive(index) {
             return Err(invalid_argument!("worker {index} is not one of the lost"));
@@ -122,11 +200,38 @@ impl<W: Send + 'static> Coordinator<W> {
     }
 
     /// The numbers of the workers that are lost now.
+    ///
+    /// ```
+    /// use tensorfleet_client::optimizer::schedule;
+    /// use tensorfleet_client::{Code, Error};
+    /// use tensorfleet_strategy::{Coordinator, Mode, OnLoss};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let coordinator = Coordinator::new(vec![()], Mode::Async, OnLoss::GoOn)?;
+    /// assert!(coordinator.lost().is_empty());
+    /// drop(coordinator.schedule(|_| Err::<(), Error>(Error::new(Code::Unavailable, "gone"))));
+    /// assert!(coordinator.join().is_err());
+    /// assert_eq!(coordinator.lost(), [0]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn lost(&self) -> Vec<usize> {
         self.shared.lock().pace.lost()
     }
 
     /// Has a task done by whichever worker is free first, and again by another if that one is lost.
+    ///
+    /// ```
+    /// use tensorfleet_client::optimizer::schedule;
+    /// use tensorfleet_strategy::{Coordinator, Mode, OnLoss};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let coordinator = Coordinator::new(vec![20, 20], Mode::Async, OnLoss::GoOn)?;
+    /// let sum = coordinator.schedule(|worker: &mut i32| Ok(*worker + 1));
+    /// assert_eq!(sum.fetch()?, 21);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn schedule<T: Send + 'static>(
         &self,
         mut task: impl FnMut(&mut W) -> Result<T> + Send + 'static,
@@ -149,6 +254,22 @@ impl<W: Send + 'static> Coordinator<W> {
     }
 
     /// Waits until no task is left. Returns the first failure since the last time.
+    ///
+    /// ```
+    /// use tensorfleet_client::optimizer::schedule;
+    /// use tensorfleet_client::{Error, invalid_argument};
+    /// use tensorfleet_strategy::{Coordinator, Mode, OnLoss};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let coordinator = Coordinator::new(vec![(), ()], Mode::Async, OnLoss::GoOn)?;
+    /// drop(coordinator.schedule(|_| Err::<(), Error>(invalid_argument!("wrong"))));
+    /// assert_eq!(coordinator.join().unwrap_err().message(), "wrong");
+    /// // It was told once; the workers are still there.
+    /// coordinator.join()?;
+    /// assert_eq!(coordinator.alive(), 2);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn join(&self) -> Result<()> {
         let mut state = self.shared.lock();
         while state.under_way > 0 || !state.waiting.is_empty() {
@@ -159,16 +280,50 @@ impl<W: Send + 'static> Coordinator<W> {
     }
 
     /// How workers go together.
+    ///
+    /// ```
+    /// use tensorfleet_strategy::{Coordinator, Mode, OnLoss};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let coordinator = Coordinator::new(vec![()], Mode::Bounded(3), OnLoss::GoOn)?;
+    /// assert_eq!(coordinator.mode(), Mode::Bounded(3));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn mode(&self) -> Mode {
         self.shared.lock().pace.mode()
     }
 
     /// The number of workers that are not lost.
+    ///
+    /// ```
+    /// use tensorfleet_strategy::{Coordinator, Mode, OnLoss};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let coordinator = Coordinator::new(vec![(), ()], Mode::Async, OnLoss::GoOn)?;
+    /// assert_eq!(coordinator.alive(), 2);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn alive(&self) -> usize {
         self.shared.lock().pace.alive()
     }
 
     /// The workers that were ever lost, in that order.
+    ///
+    /// ```
+    /// use tensorfleet_client::optimizer::schedule;
+    /// use tensorfleet_client::{Code, Error};
+    /// use tensorfleet_strategy::{Coordinator, Mode, OnLoss};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let coordinator = Coordinator::new(vec![()], Mode::Async, OnLoss::GoOn)?;
+    /// drop(coordinator.schedule(|_| Err::<(), Error>(Error::new(Code::Unavailable, "gone"))));
+    /// assert!(coordinator.join().is_err());
+    /// assert_eq!(coordinator.losses()[0].error.message(), "gone");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn losses(&self) -> Vec<Loss> {
         self.shared.lock().losses.clone()
     }
@@ -276,6 +431,18 @@ fn is_loss(error: &Error) -> bool {
 }
 
 /// The result of a task that may not be done yet.
+///
+/// ```
+/// use tensorfleet_client::optimizer::schedule;
+/// use tensorfleet_strategy::{Coordinator, Mode, OnLoss, Pending};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let coordinator = Coordinator::new(vec![()], Mode::Async, OnLoss::GoOn)?;
+/// let pending: Pending<&str> = coordinator.schedule(|_| Ok("done"));
+/// assert_eq!(pending.fetch()?, "done");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 #[must_use = "a task is done even if nobody fetches its result, but its failure shows here or in `join`"]
 pub struct Pending<T> {
@@ -284,6 +451,19 @@ pub struct Pending<T> {
 
 impl<T> Pending<T> {
     /// Waits for the result. It is `CANCELLED` if the task was given up.
+    ///
+    /// ```
+    /// use tensorfleet_client::optimizer::schedule;
+    /// use tensorfleet_client::{Error, invalid_argument};
+    /// use tensorfleet_strategy::{Coordinator, Mode, OnLoss};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let coordinator = Coordinator::new(vec![()], Mode::Async, OnLoss::GoOn)?;
+    /// let wrong = coordinator.schedule(|_| Err::<(), Error>(invalid_argument!("wrong")));
+    /// assert_eq!(wrong.fetch().unwrap_err().message(), "wrong");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn fetch(self) -> Result<T> {
         self.receiver.recv().unwrap_or_else(|_| {
             let why = "the task was given up, because another failed or no worker is left";

@@ -9,6 +9,31 @@ use tensorfleet_client::{Gradient, Graph, Operation, Output};
 /// Each worker feeds [`MeanGradients::round`] and runs [`MeanGradients::contribute`]; when all have,
 /// one of them feeds [`MeanGradients::contributions`] and runs an optimiser's operation on
 /// [`MeanGradients::means`]. A contribution that comes after its round has ended is dropped.
+///
+/// ```
+/// use tensorfleet_client::optimizer::{Optimizer, Sgd};
+/// use tensorfleet_client::{Graph, Session};
+/// use tensorfleet_server::{Config, Server};
+/// use tensorfleet_strategy::MeanGradients;
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let server = Server::create_local_server(&Config::default(), true)?;
+/// let graph = Graph::new();
+/// let w = graph.variable("w", 5.0f32);
+/// let sgd = Sgd::new(0.1);
+/// let sync = MeanGradients::new(&graph, &sgd.compute_gradients(&w.read().square()));
+/// let apply = sgd.apply_gradients(&sync.means);
+/// let session = Session::connect(&server.target(), &graph)?;
+/// session.run((), &graph.initializer())?;
+/// // Two workers would each do this.
+/// session.run((&sync.round, 0i64), &sync.contribute)?;
+/// session.run((&sync.round, 0i64), &sync.contribute)?;
+/// // One of them applies the mean: 5 - 0.1 * 10.
+/// session.run((&sync.contributions, 2i32), &apply)?;
+/// assert_eq!(session.run((), w.value::<f32>())?, 4.0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct MeanGradients {
     /// The number of the round, an `int64`, to be fed by who contributes.
@@ -24,6 +49,8 @@ pub struct MeanGradients {
 impl MeanGradients {
     /// Makes an accumulator for each gradient, shared by all sessions on the same servers. The
     /// graph's initialiser has them count from round 0, whatever was trained there before.
+    ///
+    /// As in the example of [`MeanGradients`].
     #[track_caller]
     pub fn new(graph: &Graph, updates: &[Update]) -> MeanGradients {
         let round = graph.placeholder::<i64>([]);

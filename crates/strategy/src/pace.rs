@@ -1,6 +1,28 @@
 //! How far workers may run apart: who may start another step, given what all have done.
 
 /// How workers go together.
+///
+/// ```
+/// use tensorfleet_client::Result;
+/// use tensorfleet_client::optimizer::schedule;
+/// use tensorfleet_strategy::{Coordinator, Mode, OnLoss};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// // Nobody is more than one step ahead: with a worker that is slow, the others wait for it.
+/// let coordinator = Coordinator::new(vec![0u64, 0], Mode::Bounded(1), OnLoss::GoOn)?;
+/// let counts: Vec<_> = (0..20)
+///     .map(|_| {
+///         coordinator.schedule(|steps: &mut u64| {
+///             *steps += 1;
+///             Ok(*steps)
+///         })
+///     })
+///     .collect();
+/// let most = counts.into_iter().map(|count| count.fetch()).collect::<Result<Vec<u64>>>()?;
+/// assert!(most.iter().max() <= Some(&11));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// Each at its own speed.

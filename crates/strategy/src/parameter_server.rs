@@ -50,6 +50,36 @@ pub struct ParameterServerStrategy {
 }
 
 /// One worker: its session, and what the program made for it.
+///
+/// ```
+/// use tensorfleet_client::IntoTensor;
+/// use tensorfleet_client::data::{Pipeline, TensorRows};
+/// use tensorfleet_client::optimizer::schedule;
+/// use tensorfleet_server::{Config, create_local_cluster};
+/// use tensorfleet_strategy::{Mode, OnLoss, ParameterServerStrategy};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let config = Config::default();
+/// let cluster = create_local_cluster(2, 1, "grpc", &config, &config)?;
+/// let strategy = ParameterServerStrategy::new(cluster.ps[0].server_def().cluster())?;
+/// let coordinator = strategy.coordinator(Mode::Async, OnLoss::GoOn, |graph, number| {
+///     // A dataset of its own: every second row.
+///     let rows = TensorRows::new([vec![1.0f32, 2.0, 3.0, 4.0].into_tensor()?])?;
+///     let batches = rows.shard(2, number).batch(2);
+///     let x = graph.placeholder::<f32>([None]);
+///     Ok((x.sum(), x, batches))
+/// })?;
+/// for _ in 0..2 {
+///     let sum = coordinator.schedule(|worker| {
+///         let (sum, x, batches) = &mut worker.model;
+///         let Some(batch) = batches.next() else { return Ok(None) };
+///         worker.session.run((&*x, batch?.remove(0)), sum.value::<f32>()).map(Some)
+///     });
+///     assert!([None, Some(4.0), Some(6.0)].contains(&sum.fetch()?));
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Worker<M> {
     /// The number of its task.
@@ -61,6 +91,34 @@ pub struct Worker<M> {
 }
 
 /// What a worker of a [`ParameterServerStrategy`] trains with [`Coordinator::train`].
+///
+/// ```
+/// use tensorfleet_client::optimizer::{Optimizer, Sgd};
+/// use tensorfleet_client::{Operation, Result, Session};
+/// use tensorfleet_server::{Config, create_local_cluster};
+/// use tensorfleet_strategy::{Mode, Model, OnLoss, ParameterServerStrategy};
+///
+/// /// A number that is to become two.
+/// struct Line(Operation);
+///
+/// impl Model for Line {
+///     fn step(&mut self, session: &Session) -> Result<()> {
+///         session.run((), &self.0)
+///     }
+/// }
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let config = Config::default();
+/// let cluster = create_local_cluster(2, 1, "grpc", &config, &config)?;
+/// let strategy = ParameterServerStrategy::new(cluster.ps[0].server_def().cluster())?;
+/// let coordinator = strategy.coordinator(Mode::Bounded(2), OnLoss::GoOn, |graph, _| {
+///     let w = graph.variable("w", 5.0f32);
+///     Ok(Line(Sgd::new(0.1).minimize(&(w.read() - 2.0).square())))
+/// })?;
+/// coordinator.train(40)?;
+/// # Ok(())
+/// # }
+/// ```
 pub trait Model: Send + 'static {
     /// Takes a step alone, as [`Replica::step`].
     fn step(&mut self, session: &Session) -> Result<()>;
@@ -102,6 +160,19 @@ const TIMEOUT: Duration = Duration::from_secs(600);
 
 impl ParameterServerStrategy {
     /// Takes the jobs `ps` and `worker` of a cluster.
+    ///
+    /// ```
+    /// use tensorfleet_server::ClusterSpec;
+    /// use tensorfleet_strategy::ParameterServerStrategy;
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let jobs = [("ps", vec!["a:1"]), ("worker", vec!["b:1", "c:1"])];
+    /// let cluster = ClusterSpec::from_lists(jobs)?;
+    /// let strategy = ParameterServerStrategy::new(&cluster)?;
+    /// assert_eq!((strategy.num_workers(), strategy.num_ps()), (2, 1));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn new(cluster: &ClusterSpec) -> Result<ParameterServerStrategy> {
         let workers: Vec<(u32, String)> = cluster
             .tasks_of("worker")
@@ -124,28 +195,96 @@ impl ParameterServerStrategy {
     }
 
     /// Says how the task for a variable is chosen.
+    ///
+    /// ```
+    /// use tensorfleet_client::Spread;
+    /// use tensorfleet_server::{Config, create_local_cluster};
+    /// use tensorfleet_strategy::ParameterServerStrategy;
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let config = Config::default();
+    /// let cluster = create_local_cluster(2, 1, "grpc", &config, &config)?;
+    /// let strategy = ParameterServerStrategy::new(cluster.ps[0].server_def().cluster())?;
+    /// let strategy = strategy.spread(Spread::BySize);
+    /// # drop(strategy);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn spread(mut self, spread: Spread) -> ParameterServerStrategy {
         self.spread = spread;
         self
     }
 
     /// The options of the workers' sessions, to which device filters are added.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tensorfleet_client::SessionOptions;
+    /// use tensorfleet_server::{Config, create_local_cluster};
+    /// use tensorfleet_strategy::ParameterServerStrategy;
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let config = Config::default();
+    /// let cluster = create_local_cluster(2, 1, "grpc", &config, &config)?;
+    /// let strategy = ParameterServerStrategy::new(cluster.ps[0].server_def().cluster())?;
+    /// let options = SessionOptions::default().timeout(Duration::from_secs(60));
+    /// let strategy = strategy.session_options(options);
+    /// # drop(strategy);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn session_options(mut self, options: SessionOptions) -> ParameterServerStrategy {
         self.options = options;
         self
     }
 
     /// The number of workers.
+    ///
+    /// ```
+    /// use tensorfleet_server::ClusterSpec;
+    /// use tensorfleet_strategy::ParameterServerStrategy;
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let jobs = [("ps", vec!["a:1"]), ("worker", vec!["b:1", "c:1"])];
+    /// let cluster = ClusterSpec::from_lists(jobs)?;
+    /// assert_eq!(ParameterServerStrategy::new(&cluster)?.num_workers(), 2);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn num_workers(&self) -> usize {
         self.workers.len()
     }
 
     /// The number of parameter servers, into which a large table is best cut.
+    ///
+    /// ```
+    /// use tensorfleet_server::ClusterSpec;
+    /// use tensorfleet_strategy::ParameterServerStrategy;
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let jobs = [("ps", vec!["a:1"]), ("worker", vec!["b:1", "c:1"])];
+    /// let cluster = ClusterSpec::from_lists(jobs)?;
+    /// assert_eq!(ParameterServerStrategy::new(&cluster)?.num_ps(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn num_ps(&self) -> usize {
         self.ps_tasks
     }
 
     /// How many rows of a table go to each parameter server.
+    ///
+    /// ```
+    /// use tensorfleet_server::ClusterSpec;
+    /// use tensorfleet_strategy::ParameterServerStrategy;
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let jobs = [("ps", vec!["a:1", "b:1"]), ("worker", vec!["c:1"])];
+    /// let cluster = ClusterSpec::from_lists(jobs)?;
+    /// assert_eq!(ParameterServerStrategy::new(&cluster)?.shards(7), [4, 3]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn shards(&self, rows: usize) -> Vec<usize> {
         even_shards(rows, self.ps_tasks)
     }
@@ -155,6 +294,26 @@ impl ParameterServerStrategy {
     ///
     /// All calls must make the same variables in the same order, so that they are found at the same
     /// places.
+    ///
+    /// ```
+    /// use tensorfleet_client::optimizer::schedule;
+    /// use tensorfleet_server::{Config, create_local_cluster};
+    /// use tensorfleet_strategy::{Mode, OnLoss, ParameterServerStrategy};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let config = Config::default();
+    /// let cluster = create_local_cluster(2, 1, "grpc", &config, &config)?;
+    /// let strategy = ParameterServerStrategy::new(cluster.ps[0].server_def().cluster())?;
+    /// let coordinator = strategy.coordinator(Mode::Async, OnLoss::GoOn, |graph, worker| {
+    ///     let w = graph.variable("w", 5.0f32);
+    ///     Ok(w.read() + worker as f32)
+    /// })?;
+    /// let value =
+    ///     coordinator.schedule(|worker| worker.session.run((), worker.model.value::<f32>()));
+    /// assert!([5.0, 6.0].contains(&value.fetch()?));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn coordinator<M: Send + 'static>(
         &self,
         mode: Mode,
@@ -174,6 +333,25 @@ impl ParameterServerStrategy {
 
     /// Has lost workers whose servers are up again take part anew, with graphs made by the function;
     /// the numbers of those that do. Others are left for the next call.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tensorfleet_client::Graph;
+    /// use tensorfleet_server::{Config, create_local_cluster};
+    /// use tensorfleet_strategy::{Mode, OnLoss, ParameterServerStrategy};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let config = Config::default();
+    /// let cluster = create_local_cluster(2, 1, "grpc", &config, &config)?;
+    /// let strategy = ParameterServerStrategy::new(cluster.ps[0].server_def().cluster())?;
+    /// let build = |graph: &Graph, _| Ok(graph.variable("w", 5.0f32));
+    /// let coordinator = strategy.coordinator(Mode::Async, OnLoss::GoOn, build)?;
+    /// // None is lost, so none comes back.
+    /// let revived = strategy.revive(&coordinator, Duration::from_secs(5), build);
+    /// assert!(revived.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn revive<M: Send + 'static>(
         &self,
         coordinator: &Coordinator<Worker<M>>,

@@ -8,6 +8,41 @@ use crate::coordinator::Coordinator;
 use crate::pace::Mode;
 
 /// One worker's copy of a model whose variables all workers share.
+///
+/// ```
+/// use tensorfleet_client::Result;
+/// use tensorfleet_client::optimizer::schedule;
+/// use tensorfleet_strategy::{Coordinator, Mode, OnLoss, Replica};
+///
+/// /// Counts what it is asked for.
+/// #[derive(Default)]
+/// struct Counter(u64);
+///
+/// impl Replica for Counter {
+///     fn step(&mut self) -> Result<()> {
+///         self.0 += 1;
+///         Ok(())
+///     }
+///
+///     fn contribute(&mut self, _: u64) -> Result<()> {
+///         self.step()
+///     }
+///
+///     fn apply(&mut self, contributions: usize) -> Result<()> {
+///         assert_eq!(contributions, 2);
+///         Ok(())
+///     }
+/// }
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let workers = vec![Counter::default(), Counter::default()];
+/// let coordinator = Coordinator::new(workers, Mode::Sync, OnLoss::GoOn)?;
+/// coordinator.train(6)?;
+/// // Three rounds, in each of which both took part.
+/// assert_eq!(coordinator.schedule(|worker| Ok(worker.0)).fetch()?, 3);
+/// # Ok(())
+/// # }
+/// ```
 pub trait Replica: Send + 'static {
     /// Takes a step alone: computes gradients and applies them at once.
     fn step(&mut self) -> Result<()>;
@@ -27,6 +62,8 @@ impl<R: Replica> Coordinator<R> {
     /// Trains on a number of batches, all workers together, and waits for the end.
     ///
     /// Synchronously, each round takes a batch for each worker that is not lost.
+    ///
+    /// As in the example of [`Replica`].
     pub fn train(&self, batches: u64) -> Result<()> {
         if self.mode() == Mode::Sync {
             return self.train_in_rounds(batches);

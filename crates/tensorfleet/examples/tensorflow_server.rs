@@ -28,9 +28,17 @@ fn main() -> Result<()> {
         println!("{}", device.name);
     }
     let feeds = (&x, [[4.0f32, 1.0], [2.0, 3.0]]);
-    let (trace, dx) =
-        session.run(feeds, (trace.value::<f32>(), dx.map(|dx| dx.value::<Vec<Vec<f32>>>())))?;
-    println!("the trace of the inverse is {trace:.3}");
+    let fetches = (trace.value::<f32>(), dx.map(|dx| dx.value::<Vec<Vec<f32>>>()));
+    let (value, dx) = session.run(feeds, fetches)?;
+    println!("the trace of the inverse is {value:.3}");
     println!("its gradient is {:.4?}", dx.unwrap_or_default());
+
+    // A step that the server has prepared, for other matrices.
+    let step = session.callable([&x], trace.value::<f32>())?;
+    let halves: Vec<f32> = [1.0f32, 2.0, 4.0]
+        .iter()
+        .map(|scale| step.run([[[4.0 * scale, scale], [2.0 * scale, 3.0 * scale]]]))
+        .collect::<Result<_>>()?;
+    println!("those of multiples are {halves:.3?}");
     Ok(())
 }

@@ -3,6 +3,7 @@
 //! Each rule is a function from the tree of files to findings. It sees only that tree, so its
 //! tests show on a few lines of text that it can fail.
 
+mod examples;
 mod layers;
 mod leftovers;
 mod links;
@@ -33,8 +34,15 @@ impl fmt::Display for Finding {
 
 type Rule = fn(&Tree) -> Vec<Finding>;
 
-const RULES: &[Rule] =
-    &[layers::check, leftovers::check, links::check, modules::check, shape::check, words::check];
+const RULES: &[Rule] = &[
+    examples::check,
+    layers::check,
+    leftovers::check,
+    links::check,
+    modules::check,
+    shape::check,
+    words::check,
+];
 
 pub(crate) fn run() -> Result {
     let tree = Tree::load(&workspace::root())?;

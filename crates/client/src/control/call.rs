@@ -13,6 +13,20 @@ use crate::output::{Operand, Output};
 
 /// A function: nodes that are built once and can be called many times, made by
 /// [`Graph::function`].
+///
+/// ```
+/// use tensorfleet_client::{DType, Graph, Output, PartialShape, Session};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let scalar = [(DType::Float, PartialShape::scalar())];
+/// let double = graph.function("double", scalar, |[x]: [Output; 1]| x * 2.0);
+/// // Two calls of the same nodes.
+/// let four = double.call(&double.call([1.0f32]))[0].clone();
+/// assert_eq!(Session::new(&graph)?.run((), four.value::<f32>())?, 4.0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Function {
     graph: Graph,
@@ -95,11 +109,43 @@ impl Graph {
 
 impl Function {
     /// The function, as attributes of nodes name it.
+    ///
+    /// ```
+    /// use tensorfleet_client::{DType, Graph, Output, PartialShape, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let scalar = [(DType::Int64, PartialShape::scalar())];
+    /// let square = graph.function("square", scalar, |[x]: [Output; 1]| x.square());
+    /// // Ops that take functions, as those of datasets, are given its name.
+    /// let call = graph.op("PartitionedCall").inputs([5i64]).attr("f", square.func().clone());
+    /// let y = call.attr("Tout", vec![DType::Int64]).output();
+    /// assert_eq!(Session::new(&graph)?.run((), y.value::<i64>())?, 25);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn func(&self) -> &Func {
         &self.func
     }
 
     /// Calls the function; numbers take the types of the arguments.
+    ///
+    /// ```
+    /// use tensorfleet_client::{DType, Graph, Output, PartialShape, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let scalar = (DType::Double, PartialShape::scalar());
+    /// let divide = graph.function("divide", [scalar.clone(), scalar], |(a, b): (Output, Output)| {
+    ///     (a.floor_div(&b), a - b.clone() * b)
+    /// });
+    /// let results = divide.call([7.0, 2.0]);
+    /// let fetches = [results[0].value::<f64>(), results[1].value()];
+    /// let values = Session::new(&graph)?.run((), fetches)?;
+    /// assert_eq!(values, [3.0, 3.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[track_caller]
     pub fn call<O: Operand>(&self, arguments: impl IntoIterator<Item = O>) -> Vec<Output> {
         let graph = self.graph.innermost();

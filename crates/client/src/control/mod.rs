@@ -14,6 +14,23 @@ pub(crate) use self::gradient::find as find_gradient;
 use crate::output::Output;
 
 /// Tensors that go into and come out of branches and loops: one, several in a tuple, or any number.
+///
+/// ```
+/// use tensorfleet_client::{Graph, Session};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// // Two tensors go round the loop, as a tuple: 1 + 2 + 3 + 4.
+/// let start = (graph.constant(1i32), graph.constant(0i32));
+/// let (_, sum) = graph.while_loop(
+///     start,
+///     |(number, _)| number.less_equal(4),
+///     |(number, sum)| (&number + 1, sum + number),
+/// );
+/// assert_eq!(Session::new(&graph)?.run((), sum.value::<i32>())?, 10);
+/// # Ok(())
+/// # }
+/// ```
 pub trait Outputs: Sized {
     /// The tensors one after the other.
     fn into_outputs(self) -> Vec<Output>;

@@ -8,19 +8,67 @@ use tensorfleet_ops::rows;
 use tensorfleet_tensor::{Result, Tensor, internal, invalid_argument};
 
 /// What training does to the examples of an iterator.
+///
+/// ```
+/// use tensorfleet_client::Result;
+/// use tensorfleet_client::data::Pipeline;
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// // Any iterator of results is a pipeline.
+/// let numbers = (0..6).map(Ok);
+/// let mine: Vec<i32> = numbers.shard(2, 1).prefetch(1).collect::<Result<_>>()?;
+/// assert_eq!(mine, [1, 3, 5]);
+/// # Ok(())
+/// # }
+/// ```
 pub trait Pipeline<T>: Iterator<Item = Result<T>> + Sized {
     /// Returns elements in random order, drawn from a buffer of the next `buffer`; equal seeds give
     /// equal orders.
+    ///
+    /// ```
+    /// use tensorfleet_client::Result;
+    /// use tensorfleet_client::data::Pipeline;
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let order = |seed| (0..100).map(Ok).shuffle(10, seed).collect::<Result<Vec<i32>>>();
+    /// assert_eq!(order(1)?, order(1)?);
+    /// assert_ne!(order(1)?, order(2)?);
+    /// # Ok(())
+    /// # }
+    /// ```
     fn shuffle(self, buffer: usize, seed: u64) -> Shuffle<Self, T> {
         Shuffle { source: self, buffer: Vec::new(), size: buffer.max(1), state: seed }
     }
 
     /// Returns every `count`th element from the `index`th on: what worker `index` of `count` reads.
+    ///
+    /// ```
+    /// use tensorfleet_client::Result;
+    /// use tensorfleet_client::data::Pipeline;
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let mine: Vec<i32> = (0..7).map(Ok).shard(3, 1).collect::<Result<_>>()?;
+    /// assert_eq!(mine, [1, 4]);
+    /// # Ok(())
+    /// # }
+    /// ```
     fn shard(self, count: usize, index: usize) -> Shard<Self> {
         Shard { source: self, count: count.max(1), index, is_first: true }
     }
 
     /// Computes up to `count` elements ahead, on a thread of its own.
+    ///
+    /// ```
+    /// use tensorfleet_client::Result;
+    /// use tensorfleet_client::data::Pipeline;
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// // The next lines are split while this thread works on the ones before.
+    /// let lines = ["a b", "c d e"].into_iter().map(|line| Ok(line.split(' ').count()));
+    /// assert_eq!(lines.prefetch(1).collect::<Result<Vec<_>>>()?, [2, 3]);
+    /// # Ok(())
+    /// # }
+    /// ```
     fn prefetch(self, count: usize) -> Prefetch<T>
     where
         Self: Send + 'static,
@@ -30,6 +78,19 @@ pub trait Pipeline<T>: Iterator<Item = Result<T>> + Sized {
     }
 
     /// Stacks up to `size` rows of tensors; the last batch may have fewer.
+    ///
+    /// ```
+    /// use tensorfleet_client::data::Pipeline;
+    /// use tensorfleet_client::{IntoTensor, Result, Tensor};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let rows = (0..5).map(|i| Ok(vec![[i as f32, 0.0].into_tensor()?, i.into_tensor()?]));
+    /// let batches: Vec<Vec<Tensor>> = rows.batch(3).collect::<Result<_>>()?;
+    /// assert_eq!(batches[0][0].dims(), [3, 2]);
+    /// assert_eq!(batches[1][1].values::<i32>()?, [3, 4]);
+    /// # Ok(())
+    /// # }
+    /// ```
     fn batch(self, size: usize) -> Batch<Self>
     where
         T: Into<Vec<Tensor>>,
@@ -41,6 +102,18 @@ pub trait Pipeline<T>: Iterator<Item = Result<T>> + Sized {
 impl<T, I: Iterator<Item = Result<T>>> Pipeline<T> for I {}
 
 /// Elements in random order, made by [`Pipeline::shuffle`].
+///
+/// ```
+/// use tensorfleet_client::Result;
+/// use tensorfleet_client::data::Pipeline;
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let mut all: Vec<i32> = (0..9).map(Ok).shuffle(4, 7).collect::<Result<_>>()?;
+/// all.sort_unstable();
+/// assert_eq!(all, [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Shuffle<I, T> {
     source: I,
@@ -81,6 +154,14 @@ impl<T, I: Iterator<Item = Result<T>>> Iterator for Shuffle<I, T> {
 }
 
 /// Some of the elements, made by [`Pipeline::shard`].
+///
+/// ```
+/// use tensorfleet_client::Error;
+/// use tensorfleet_client::data::Pipeline;
+///
+/// let size = |worker| (0..10).map(Ok::<i32, Error>).shard(3, worker).count();
+/// assert_eq!([size(0), size(1), size(2)], [4, 3, 3]);
+/// ```
 #[derive(Debug)]
 pub struct Shard<I> {
     source: I,
@@ -100,6 +181,18 @@ impl<I: Iterator> Iterator for Shard<I> {
 }
 
 /// Rows stacked to batches, made by [`Pipeline::batch`].
+///
+/// ```
+/// use tensorfleet_client::data::{Pipeline, TensorRows};
+/// use tensorfleet_client::{IntoTensor, Result};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let rows = TensorRows::new([vec![1.0f32, 2.0, 3.0].into_tensor()?])?;
+/// let sizes: Vec<usize> = rows.batch(2).map(|b| Ok(b?[0].dims()[0])).collect::<Result<_>>()?;
+/// assert_eq!(sizes, [2, 1]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Batch<I> {
     source: I,
@@ -155,6 +248,18 @@ fn stacked(parts: &[Tensor]) -> Result<Tensor> {
 }
 
 /// Elements computed ahead, made by [`Pipeline::prefetch`].
+///
+/// ```
+/// use tensorfleet_client::Result;
+/// use tensorfleet_client::data::Pipeline;
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let ahead = std::iter::repeat(1).map(Ok).prefetch(4);
+/// // An endless source may be left at any time.
+/// assert_eq!(ahead.take(3).sum::<Result<i32>>()?, 3);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Prefetch<T> {
     receiver: Receiver<Result<T>>,
     failed: Option<Result<T>>,

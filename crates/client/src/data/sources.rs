@@ -7,6 +7,20 @@ use tensorfleet_ops::rows;
 use tensorfleet_tensor::{Result, Tensor, invalid_argument};
 
 /// The rows of tensors that are in memory, side by side.
+///
+/// ```
+/// use tensorfleet_client::IntoTensor;
+/// use tensorfleet_client::data::TensorRows;
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let images = [[1.0f32, 2.0], [3.0, 4.0]].into_tensor()?;
+/// let labels = [7i64, 9].into_tensor()?;
+/// let row = TensorRows::new([images, labels])?.nth(1).expect("there are two rows")?;
+/// assert_eq!(row[0].values::<f32>()?, [3.0, 4.0]);
+/// assert_eq!(row[1].scalar_value::<i64>()?, 9);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct TensorRows {
     columns: Vec<Tensor>,
@@ -16,6 +30,19 @@ pub struct TensorRows {
 
 impl TensorRows {
     /// Goes through the first dimension of tensors, which must be equally long.
+    ///
+    /// ```
+    /// use tensorfleet_client::IntoTensor;
+    /// use tensorfleet_client::data::TensorRows;
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let column = vec![1i64, 2, 3].into_tensor()?;
+    /// assert_eq!(TensorRows::new([column.clone()])?.count(), 3);
+    /// let longer = vec![1i64, 2, 3, 4].into_tensor()?;
+    /// assert!(TensorRows::new([column, longer]).is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn new(columns: impl IntoIterator<Item = Tensor>) -> Result<TensorRows> {
         let columns: Vec<Tensor> = columns.into_iter().collect();
         let lengths: Vec<Option<usize>> =
@@ -56,6 +83,28 @@ fn open(path: &Path, compression: &str) -> Result<Stream> {
 }
 
 /// The records of a TFRecord file.
+///
+/// ```
+/// use tensorfleet_client::Result;
+/// use tensorfleet_client::data::Records;
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// # use tensorfleet_client::{Graph, Session, ops};
+/// # let path = std::env::temp_dir().join(format!("records-doc-{}", std::process::id()));
+/// # let graph = Graph::new();
+/// # let file = [path.display().to_string()];
+/// # let elements = graph.op("TensorSliceDataset").inputs([["one", "two"]]);
+/// # let elements = elements.attr("output_shapes", tensorfleet_client::AttrValue::from(vec![
+/// #     tensorfleet_client::PartialShape::scalar()])).output();
+/// # let [file] = file;
+/// # let write = graph.op("DatasetToTFRecord").input(&elements).input(file.as_str()).input("");
+/// # Session::new(&graph)?.run((), &write.build())?;
+/// let records: Vec<Vec<u8>> = Records::open(&path)?.collect::<Result<_>>()?;
+/// assert_eq!(records, [b"one", b"two"]);
+/// # std::fs::remove_file(&path).ok();
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Records {
     reader: RecordReader,
@@ -64,11 +113,26 @@ pub struct Records {
 
 impl Records {
     /// Reads a file.
+    ///
+    /// ```
+    /// use tensorfleet_client::Code;
+    /// use tensorfleet_client::data::Records;
+    ///
+    /// let missing = Records::open("/no/such/file").unwrap_err();
+    /// assert_eq!(missing.code(), Code::NotFound);
+    /// ```
     pub fn open(path: impl AsRef<Path>) -> Result<Records> {
         Records::open_compressed(path, "")
     }
 
     /// Reads a file that is compressed: `"GZIP"`, `"ZLIB"`, or `""` for none.
+    ///
+    /// ```
+    /// use tensorfleet_client::data::Records;
+    ///
+    /// let wrong = Records::open_compressed("/no/such/file", "LZ4").unwrap_err();
+    /// assert_eq!(wrong.message(), "there is no compression \"LZ4\"");
+    /// ```
     pub fn open_compressed(path: impl AsRef<Path>, compression: &str) -> Result<Records> {
         let stream = open(path.as_ref(), compression)?;
         Ok(Records { reader: RecordReader::new(stream), is_broken: false })
@@ -90,6 +154,20 @@ impl Iterator for Records {
 }
 
 /// The fields of the lines of a CSV file: separated by commas, in quotes where they hold one.
+///
+/// ```
+/// use tensorfleet_client::Result;
+/// use tensorfleet_client::data::Csv;
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// # let path = std::env::temp_dir().join(format!("csv-doc-{}", std::process::id()));
+/// std::fs::write(&path, "name,size\n\"Lovelace, Ada\",3\n").expect("it can be written");
+/// let rows: Vec<Vec<String>> = Csv::open(&path, true)?.collect::<Result<_>>()?;
+/// assert_eq!(rows, [["Lovelace, Ada", "3"]]);
+/// # std::fs::remove_file(&path).ok();
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Csv {
     stream: Stream,
@@ -98,6 +176,19 @@ pub struct Csv {
 
 impl Csv {
     /// Reads a file. The first line is a header if `has_header`, and is then passed over.
+    ///
+    /// ```
+    /// use tensorfleet_client::data::Csv;
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// # let path = std::env::temp_dir().join(format!("csv-open-{}", std::process::id()));
+    /// std::fs::write(&path, "1,2\n3,4\n").expect("it can be written");
+    /// assert_eq!(Csv::open(&path, false)?.count(), 2);
+    /// assert_eq!(Csv::open(&path, true)?.count(), 1);
+    /// # std::fs::remove_file(&path).ok();
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn open(path: impl AsRef<Path>, has_header: bool) -> Result<Csv> {
         let mut csv = Csv { stream: open(path.as_ref(), "")?, line: 0 };
         if has_header {

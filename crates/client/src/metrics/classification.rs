@@ -12,12 +12,46 @@ const EPSILON: f64 = 1e-6;
 
 impl Metric {
     /// The part of rows whose greatest logit is at the number of their class.
+    ///
+    /// ```
+    /// use tensorfleet_client::metrics::Metric;
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let logits = graph.placeholder::<f32>([None, Some(2)]);
+    /// let classes = graph.placeholder::<i64>([None]);
+    /// let accuracy = Metric::accuracy("accuracy", &logits, &classes);
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// session.run(((&logits, [[2.0f32, 1.0]]), (&classes, [0i64])), accuracy.update())?;
+    /// session.run(((&logits, [[2.0f32, 1.0]]), (&classes, [1i64])), accuracy.update())?;
+    /// assert_eq!(session.run((), accuracy.result().value::<f32>())?, 0.5);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[track_caller]
     pub fn accuracy(name: &str, logits: &Output, classes: impl Operand) -> Metric {
         Metric::mean(name, &is_greatest(logits, classes))
     }
 
     /// The part of rows among whose `k` greatest logits their class is.
+    ///
+    /// ```
+    /// use tensorfleet_client::metrics::Metric;
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let logits = graph.constant([[3.0f32, 2.0, 1.0], [1.0, 2.0, 3.0]]);
+    /// let metric = Metric::top_k_accuracy("top_2", &logits, [1i64, 0], 2);
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// let value = session.run((), metric.updated().value::<f32>())?;
+    /// assert!((value - 0.5).abs() < 1e-6);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[track_caller]
     pub fn top_k_accuracy(name: &str, logits: &Output, classes: impl Operand, k: i32) -> Metric {
         Metric::mean(name, &is_among(logits, classes, k))
@@ -25,6 +59,22 @@ impl Metric {
 
     /// The part of probabilities that are on their label's side of a threshold. Labels are 0 and 1,
     /// or booleans.
+    ///
+    /// ```
+    /// use tensorfleet_client::metrics::Metric;
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let probabilities = graph.constant([0.9f32, 0.4, 0.2]);
+    /// let metric = Metric::binary_accuracy("accuracy", &probabilities, [true, true, false], 0.3);
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// let value = session.run((), metric.updated().value::<f32>())?;
+    /// assert!((value - 1.0).abs() < 1e-6);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[track_caller]
     pub fn binary_accuracy(
         name: &str,
@@ -37,6 +87,22 @@ impl Metric {
     }
 
     /// The mean cross entropy of each row's softmax with the number of its class.
+    ///
+    /// ```
+    /// use tensorfleet_client::metrics::Metric;
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let logits = graph.constant([[0.0f32, 0.0]]);
+    /// let metric = Metric::sparse_softmax_cross_entropy("loss", &logits, [1i64]);
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// let value = session.run((), metric.updated().value::<f32>())?;
+    /// assert!((value - 2.0f32.ln()).abs() < 1e-6);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[track_caller]
     pub fn sparse_softmax_cross_entropy(
         name: &str,
@@ -49,6 +115,22 @@ impl Metric {
 
     /// Of what was predicted to be so, the part that is. Predictions and labels are booleans, or
     /// numbers of which zero means no.
+    ///
+    /// ```
+    /// use tensorfleet_client::metrics::Metric;
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let predictions = graph.constant([true, true, false, false]);
+    /// let metric = Metric::precision("precision", &predictions, [true, false, true, true]);
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// let value = session.run((), metric.updated().value::<f32>())?;
+    /// assert!((value - 0.5).abs() < 1e-6);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[track_caller]
     pub fn precision(name: &str, predictions: &Output, labels: impl Operand) -> Metric {
         hits(name, Location::caller(), predictions, labels, |hits, predicted, _| (hits, predicted))
@@ -56,6 +138,22 @@ impl Metric {
 
     /// Of what is so, the part that was predicted to be. Predictions and labels are booleans, or
     /// numbers of which zero means no.
+    ///
+    /// ```
+    /// use tensorfleet_client::metrics::Metric;
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let predictions = graph.constant([true, true, false, false]);
+    /// let metric = Metric::recall("recall", &predictions, [true, false, true, true]);
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// let value = session.run((), metric.updated().value::<f32>())?;
+    /// assert!((value - (1.0 / 3.0)).abs() < 1e-6);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[track_caller]
     pub fn recall(name: &str, predictions: &Output, labels: impl Operand) -> Metric {
         hits(name, Location::caller(), predictions, labels, |hits, _, true_ones| (hits, true_ones))
@@ -129,6 +227,23 @@ impl Metric {
 
     /// The mean over classes of what predictions and labels have in common, over what either has,
     /// for segmentation. Predictions and labels are numbers of classes.
+    ///
+    /// ```
+    /// use tensorfleet_client::metrics::Metric;
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let predictions = graph.constant([0i64, 0, 1, 1]);
+    /// let metric = Metric::mean_iou("iou", &predictions, [0i64, 1, 1, 1], 2);
+    /// // One of two pixels of class 0, and two of three of class 1.
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// let value = session.run((), metric.updated().value::<f32>())?;
+    /// assert!((value - ((1.0 / 2.0 + 2.0 / 3.0) / 2.0)).abs() < 1e-6);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[track_caller]
     pub fn mean_iou(
         name: &str,

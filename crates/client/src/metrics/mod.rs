@@ -12,12 +12,36 @@ use crate::output::{Operand, Operation, Output};
 use crate::variable::Variable;
 
 /// The part of rows whose greatest logit is at the number of their class.
+///
+/// ```
+/// use tensorfleet_client::{Graph, Session, metrics};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let logits = graph.constant([[2.0f32, 1.0], [2.0, 1.0]]);
+/// let accuracy = metrics::accuracy(&logits, [0i64, 1]);
+/// assert_eq!(Session::new(&graph)?.run((), accuracy.value::<f32>())?, 0.5);
+/// # Ok(())
+/// # }
+/// ```
 #[track_caller]
 pub fn accuracy(logits: &Output, classes: impl Operand) -> Output {
     is_greatest(logits, classes).mean()
 }
 
 /// The part of rows among whose `k` greatest logits their class is.
+///
+/// ```
+/// use tensorfleet_client::{Graph, Session, metrics};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let logits = graph.constant([[3.0f32, 2.0, 1.0]]);
+/// let in_top_two = metrics::top_k_accuracy(&logits, [1i64], 2);
+/// assert_eq!(Session::new(&graph)?.run((), in_top_two.value::<f32>())?, 1.0);
+/// # Ok(())
+/// # }
+/// ```
 #[track_caller]
 pub fn top_k_accuracy(logits: &Output, classes: impl Operand, k: i32) -> Output {
     is_among(logits, classes, k).mean()
@@ -71,6 +95,21 @@ pub struct Metric {
 
 impl Metric {
     /// The mean of all elements of `values`.
+    ///
+    /// ```
+    /// use tensorfleet_client::metrics::Metric;
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let metric = Metric::mean("mean", &graph.constant([1.0f32, 2.0, 6.0]));
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// let value = session.run((), metric.updated().value::<f32>())?;
+    /// assert!((value - 3.0).abs() < 1e-6);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[track_caller]
     pub fn mean(name: &str, values: &Output) -> Metric {
         let one = values.graph().constant(1.0f32);
@@ -79,6 +118,22 @@ impl Metric {
 
     /// The mean of all elements of `values`, of which some count more. The weights must have a shape
     /// that can be broadcast to that of the values.
+    ///
+    /// ```
+    /// use tensorfleet_client::metrics::Metric;
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let values = graph.constant([1.0f32, 5.0]);
+    /// let metric = Metric::weighted_mean("mean", &values, [3.0f32, 1.0]);
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// let value = session.run((), metric.updated().value::<f32>())?;
+    /// assert!((value - 2.0).abs() < 1e-6);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[track_caller]
     pub fn weighted_mean(name: &str, values: &Output, weights: impl Operand) -> Metric {
         let graph = values.graph();
@@ -97,26 +152,95 @@ impl Metric {
     }
 
     /// Takes the values of a step in.
+    ///
+    /// ```
+    /// use tensorfleet_client::metrics::Metric;
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let mean = Metric::mean("mean", &graph.constant([3.0f32, 5.0]));
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// session.run((), mean.update())?;
+    /// assert_eq!(session.run((), mean.result().value::<f32>())?, 4.0);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn update(&self) -> &Operation {
         &self.update
     }
 
     /// Takes the values of a step in; its value is the result after that.
+    ///
+    /// ```
+    /// use tensorfleet_client::metrics::Metric;
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let mean = Metric::mean("mean", &graph.constant([3.0f32, 5.0]));
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// assert_eq!(session.run((), mean.updated().value::<f32>())?, 4.0);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn updated(&self) -> &Output {
         &self.updated
     }
 
     /// The result so far; zero if there were no values.
+    ///
+    /// ```
+    /// use tensorfleet_client::metrics::Metric;
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let mean = Metric::mean("mean", &graph.constant([3.0f32, 5.0]));
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// assert_eq!(session.run((), mean.result().value::<f32>())?, 0.0);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn result(&self) -> &Output {
         &self.result
     }
 
     /// Starts anew.
+    ///
+    /// ```
+    /// use tensorfleet_client::metrics::Metric;
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let mean = Metric::mean("mean", &graph.constant([3.0f32, 5.0]));
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// session.run((), mean.update())?;
+    /// session.run((), mean.reset())?;
+    /// assert_eq!(session.run((), mean.result().value::<f32>())?, 0.0);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn reset(&self) -> &Operation {
         &self.reset
     }
 
     /// The variables that it keeps.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    /// use tensorfleet_client::metrics::Metric;
+    ///
+    /// let graph = Graph::new();
+    /// let mean = Metric::mean("mean", &graph.constant([4.0f32]));
+    /// let names: Vec<&str> = mean.variables().iter().map(|v| v.name()).collect();
+    /// assert_eq!(names, ["mean/total", "mean/count"]);
+    /// ```
     pub fn variables(&self) -> &[Variable] {
         &self.variables
     }

@@ -7,6 +7,25 @@ use crate::output::{Operation, Output};
 use crate::variable::Variable;
 
 /// Adam; with [`Adam::weight_decay`] AdamW.
+///
+/// ```
+/// use tensorfleet_client::optimizer::{Adam, Optimizer};
+/// use tensorfleet_client::{Graph, Session};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let w = graph.variable("w", 5.0f32);
+/// let loss = (w.read() - 2.0).square();
+/// let train = Adam::new(0.3).minimize(&loss);
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// for _ in 0..50 {
+///     session.run((), &train)?;
+/// }
+/// assert!(session.run((), loss.value::<f32>())? < 0.5);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Adam {
     rate: Rate,
@@ -18,16 +37,43 @@ pub struct Adam {
 
 impl Adam {
     /// Adam with a learning rate, betas of 0.9 and 0.999 and an epsilon of 1e-8.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    /// use tensorfleet_client::optimizer::{Adam, Optimizer};
+    ///
+    /// # let loss = Graph::new().variable("w", 5.0f32).read().square();
+    /// let train = Adam::new(0.3).minimize(&loss);
+    /// # train.graph().check().unwrap();
+    /// ```
     pub fn new(rate: impl Into<Rate>) -> Adam {
         Adam { rate: rate.into(), beta1: 0.9, beta2: 0.999, epsilon: 1e-8, decay: 0.0 }
     }
 
     /// AdamW: Adam that also shrinks weights by `rate * decay` in each step.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    /// use tensorfleet_client::optimizer::{Adam, Optimizer};
+    ///
+    /// # let loss = Graph::new().variable("w", 5.0f32).read().square();
+    /// let train = Adam::weight_decay(0.3, 1e-4).minimize(&loss);
+    /// # train.graph().check().unwrap();
+    /// ```
     pub fn weight_decay(rate: impl Into<Rate>, decay: f64) -> Adam {
         Adam { decay, ..Adam::new(rate) }
     }
 
     /// Sets how much of the past the two means keep in each step.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    /// use tensorfleet_client::optimizer::{Adam, Optimizer};
+    ///
+    /// # let loss = Graph::new().variable("w", 5.0f32).read().square();
+    /// let train = Adam::new(0.3).betas(0.8, 0.99).minimize(&loss);
+    /// # train.graph().check().unwrap();
+    /// ```
     #[must_use]
     pub fn betas(mut self, first: f64, second: f64) -> Adam {
         (self.beta1, self.beta2) = (first, second);
@@ -35,6 +81,15 @@ impl Adam {
     }
 
     /// Sets what keeps divisors from being zero.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    /// use tensorfleet_client::optimizer::{Adam, Optimizer};
+    ///
+    /// # let loss = Graph::new().variable("w", 5.0f32).read().square();
+    /// let train = Adam::new(0.3).epsilon(1e-4).minimize(&loss);
+    /// # train.graph().check().unwrap();
+    /// ```
     #[must_use]
     pub fn epsilon(mut self, epsilon: f64) -> Adam {
         self.epsilon = epsilon;
@@ -164,6 +219,25 @@ fn decayed(slot: &Variable, factor: f64, rows: &Output, values: &Output) -> Outp
 }
 
 /// LAMB: Adam whose step for each variable is scaled to the variable's size, for large batches.
+///
+/// ```
+/// use tensorfleet_client::optimizer::{Lamb, Optimizer};
+/// use tensorfleet_client::{Graph, Session};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let w = graph.variable("w", 5.0f32);
+/// let loss = (w.read() - 2.0).square();
+/// let train = Lamb::new(0.1).minimize(&loss);
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// for _ in 0..50 {
+///     session.run((), &train)?;
+/// }
+/// assert!(session.run((), loss.value::<f32>())? < 0.5);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Lamb {
     rate: Rate,
@@ -175,11 +249,29 @@ pub struct Lamb {
 
 impl Lamb {
     /// LAMB with a learning rate, betas of 0.9 and 0.999, an epsilon of 1e-6 and no weight decay.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    /// use tensorfleet_client::optimizer::{Lamb, Optimizer};
+    ///
+    /// # let loss = Graph::new().variable("w", 5.0f32).read().square();
+    /// let train = Lamb::new(0.1).minimize(&loss);
+    /// # train.graph().check().unwrap();
+    /// ```
     pub fn new(rate: impl Into<Rate>) -> Lamb {
         Lamb { rate: rate.into(), beta1: 0.9, beta2: 0.999, epsilon: 1e-6, decay: 0.0 }
     }
 
     /// Shrinks weights in each step.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    /// use tensorfleet_client::optimizer::{Lamb, Optimizer};
+    ///
+    /// # let loss = Graph::new().variable("w", 5.0f32).read().square();
+    /// let train = Lamb::new(0.1).weight_decay(1e-4).minimize(&loss);
+    /// # train.graph().check().unwrap();
+    /// ```
     #[must_use]
     pub fn weight_decay(mut self, decay: f64) -> Lamb {
         self.decay = decay;

@@ -7,6 +7,25 @@ use crate::output::{Operation, Output};
 use crate::variable::Variable;
 
 /// Divides by the root of the sum of squares of all gradients so far.
+///
+/// ```
+/// use tensorfleet_client::optimizer::{Adagrad, Optimizer};
+/// use tensorfleet_client::{Graph, Session};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let w = graph.variable("w", 5.0f32);
+/// let loss = (w.read() - 2.0).square();
+/// let train = Adagrad::new(1.0).minimize(&loss);
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// for _ in 0..50 {
+///     session.run((), &train)?;
+/// }
+/// assert!(session.run((), loss.value::<f32>())? < 0.5);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Adagrad {
     rate: Rate,
@@ -16,11 +35,29 @@ pub struct Adagrad {
 
 impl Adagrad {
     /// Adagrad with a learning rate; the sum of squares starts at 0.1.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    /// use tensorfleet_client::optimizer::{Adagrad, Optimizer};
+    ///
+    /// # let loss = Graph::new().variable("w", 5.0f32).read().square();
+    /// let train = Adagrad::new(1.0).minimize(&loss);
+    /// # train.graph().check().unwrap();
+    /// ```
     pub fn new(rate: impl Into<Rate>) -> Adagrad {
         Adagrad { rate: rate.into(), initial: 0.1, epsilon: 1e-7 }
     }
 
     /// Sets what the sum of squares starts at.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    /// use tensorfleet_client::optimizer::{Adagrad, Optimizer};
+    ///
+    /// # let loss = Graph::new().variable("w", 5.0f32).read().square();
+    /// let train = Adagrad::new(1.0).initial_accumulator(0.01).minimize(&loss);
+    /// # train.graph().check().unwrap();
+    /// ```
     #[must_use]
     pub fn initial_accumulator(mut self, initial: f64) -> Adagrad {
         self.initial = initial;
@@ -63,6 +100,25 @@ impl Rule for Adagrad {
 }
 
 /// Scales steps by the ratio of recent steps to recent gradients.
+///
+/// ```
+/// use tensorfleet_client::optimizer::{Adadelta, Optimizer};
+/// use tensorfleet_client::{Graph, Session};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let w = graph.variable("w", 5.0f32);
+/// let loss = (w.read() - 2.0).square();
+/// let train = Adadelta::new(100.0).minimize(&loss);
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// for _ in 0..50 {
+///     session.run((), &train)?;
+/// }
+/// assert!(session.run((), loss.value::<f32>())? < 0.5);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Adadelta {
     rate: Rate,
@@ -72,11 +128,29 @@ pub struct Adadelta {
 
 impl Adadelta {
     /// Adadelta with a learning rate, a decay of 0.95 and an epsilon of 1e-7.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    /// use tensorfleet_client::optimizer::{Adadelta, Optimizer};
+    ///
+    /// # let loss = Graph::new().variable("w", 5.0f32).read().square();
+    /// let train = Adadelta::new(100.0).minimize(&loss);
+    /// # train.graph().check().unwrap();
+    /// ```
     pub fn new(rate: impl Into<Rate>) -> Adadelta {
         Adadelta { rate: rate.into(), rho: 0.95, epsilon: 1e-7 }
     }
 
     /// Sets how much of the past is kept in each step.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    /// use tensorfleet_client::optimizer::{Adadelta, Optimizer};
+    ///
+    /// # let loss = Graph::new().variable("w", 5.0f32).read().square();
+    /// let train = Adadelta::new(100.0).rho(0.9).minimize(&loss);
+    /// # train.graph().check().unwrap();
+    /// ```
     #[must_use]
     pub fn rho(mut self, rho: f64) -> Adadelta {
         self.rho = rho;
@@ -84,6 +158,15 @@ impl Adadelta {
     }
 
     /// Sets what keeps divisors from being zero.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    /// use tensorfleet_client::optimizer::{Adadelta, Optimizer};
+    ///
+    /// # let loss = Graph::new().variable("w", 5.0f32).read().square();
+    /// let train = Adadelta::new(10.0).epsilon(1e-4).minimize(&loss);
+    /// # train.graph().check().unwrap();
+    /// ```
     #[must_use]
     pub fn epsilon(mut self, epsilon: f64) -> Adadelta {
         self.epsilon = epsilon;
@@ -136,6 +219,25 @@ impl Rule for Adadelta {
 }
 
 /// Divides by the root of a decaying mean of squares.
+///
+/// ```
+/// use tensorfleet_client::optimizer::{Optimizer, RmsProp};
+/// use tensorfleet_client::{Graph, Session};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let w = graph.variable("w", 5.0f32);
+/// let loss = (w.read() - 2.0).square();
+/// let train = RmsProp::new(0.1).minimize(&loss);
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// for _ in 0..50 {
+///     session.run((), &train)?;
+/// }
+/// assert!(session.run((), loss.value::<f32>())? < 0.5);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct RmsProp {
     rate: Rate,
@@ -147,11 +249,29 @@ pub struct RmsProp {
 
 impl RmsProp {
     /// RMSProp with a learning rate, a decay of 0.9, no momentum and an epsilon of 1e-10.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    /// use tensorfleet_client::optimizer::{Optimizer, RmsProp};
+    ///
+    /// # let loss = Graph::new().variable("w", 5.0f32).read().square();
+    /// let train = RmsProp::new(0.1).minimize(&loss);
+    /// # train.graph().check().unwrap();
+    /// ```
     pub fn new(rate: impl Into<Rate>) -> RmsProp {
         RmsProp { rate: rate.into(), rho: 0.9, momentum: 0.0, epsilon: 1e-10, centered: false }
     }
 
     /// Sets how much of the past is kept in each step.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    /// use tensorfleet_client::optimizer::{Optimizer, RmsProp};
+    ///
+    /// # let loss = Graph::new().variable("w", 5.0f32).read().square();
+    /// let train = RmsProp::new(0.1).rho(0.95).minimize(&loss);
+    /// # train.graph().check().unwrap();
+    /// ```
     #[must_use]
     pub fn rho(mut self, rho: f64) -> RmsProp {
         self.rho = rho;
@@ -159,6 +279,15 @@ impl RmsProp {
     }
 
     /// Keeps part of the speed.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    /// use tensorfleet_client::optimizer::{Optimizer, RmsProp};
+    ///
+    /// # let loss = Graph::new().variable("w", 5.0f32).read().square();
+    /// let train = RmsProp::new(0.05).momentum(0.5).minimize(&loss);
+    /// # train.graph().check().unwrap();
+    /// ```
     #[must_use]
     pub fn momentum(mut self, momentum: f64) -> RmsProp {
         self.momentum = momentum;
@@ -166,6 +295,15 @@ impl RmsProp {
     }
 
     /// Sets what keeps divisors from being zero.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    /// use tensorfleet_client::optimizer::{Optimizer, RmsProp};
+    ///
+    /// # let loss = Graph::new().variable("w", 5.0f32).read().square();
+    /// let train = RmsProp::new(0.1).epsilon(1e-6).minimize(&loss);
+    /// # train.graph().check().unwrap();
+    /// ```
     #[must_use]
     pub fn epsilon(mut self, epsilon: f64) -> RmsProp {
         self.epsilon = epsilon;
@@ -173,6 +311,15 @@ impl RmsProp {
     }
 
     /// Divides by the estimated variance instead of the mean of squares.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    /// use tensorfleet_client::optimizer::{Optimizer, RmsProp};
+    ///
+    /// # let loss = Graph::new().variable("w", 5.0f32).read().square();
+    /// let train = RmsProp::new(0.05).epsilon(1e-3).centered().minimize(&loss);
+    /// # train.graph().check().unwrap();
+    /// ```
     #[must_use]
     pub fn centered(mut self) -> RmsProp {
         self.centered = true;

@@ -7,6 +7,25 @@ use crate::output::{Operation, Output};
 use crate::variable::Variable;
 
 /// Follow the regularised leader, with L1 and L2 regularisation.
+///
+/// ```
+/// use tensorfleet_client::optimizer::{Ftrl, Optimizer};
+/// use tensorfleet_client::{Graph, Session};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let w = graph.variable("w", 5.0f32);
+/// let loss = (w.read() - 2.0).square();
+/// let train = Ftrl::new(1.0).minimize(&loss);
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// for _ in 0..50 {
+///     session.run((), &train)?;
+/// }
+/// assert!(session.run((), loss.value::<f32>())? < 0.5);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Ftrl {
     rate: Rate,
@@ -19,11 +38,29 @@ pub struct Ftrl {
 
 impl Ftrl {
     /// FTRL with a learning rate, without regularisation.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    /// use tensorfleet_client::optimizer::{Ftrl, Optimizer};
+    ///
+    /// # let loss = Graph::new().variable("w", 5.0f32).read().square();
+    /// let train = Ftrl::new(1.0).minimize(&loss);
+    /// # train.graph().check().unwrap();
+    /// ```
     pub fn new(rate: impl Into<Rate>) -> Ftrl {
         Ftrl { rate: rate.into(), power: -0.5, initial: 0.1, l1: 0.0, l2: 0.0, shrinkage: 0.0 }
     }
 
     /// Sets the strength of L1 regularisation.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    /// use tensorfleet_client::optimizer::{Ftrl, Optimizer};
+    ///
+    /// # let loss = Graph::new().variable("w", 5.0f32).read().square();
+    /// let train = Ftrl::new(1.0).l1(1e-4).minimize(&loss);
+    /// # train.graph().check().unwrap();
+    /// ```
     #[must_use]
     pub fn l1(mut self, strength: f64) -> Ftrl {
         self.l1 = strength;
@@ -31,6 +68,15 @@ impl Ftrl {
     }
 
     /// Sets the strength of L2 regularisation.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    /// use tensorfleet_client::optimizer::{Ftrl, Optimizer};
+    ///
+    /// # let loss = Graph::new().variable("w", 5.0f32).read().square();
+    /// let train = Ftrl::new(1.0).l2(1e-4).minimize(&loss);
+    /// # train.graph().check().unwrap();
+    /// ```
     #[must_use]
     pub fn l2(mut self, strength: f64) -> Ftrl {
         self.l2 = strength;
@@ -38,6 +84,15 @@ impl Ftrl {
     }
 
     /// Sets the strength of L2 regularisation that counts as part of the gradient.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    /// use tensorfleet_client::optimizer::{Ftrl, Optimizer};
+    ///
+    /// # let loss = Graph::new().variable("w", 5.0f32).read().square();
+    /// let train = Ftrl::new(1.0).l2_shrinkage(1e-4).minimize(&loss);
+    /// # train.graph().check().unwrap();
+    /// ```
     #[must_use]
     pub fn l2_shrinkage(mut self, strength: f64) -> Ftrl {
         self.shrinkage = strength;
@@ -45,6 +100,15 @@ impl Ftrl {
     }
 
     /// Sets the power, at most zero, by which the learning rate falls.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    /// use tensorfleet_client::optimizer::{Ftrl, Optimizer};
+    ///
+    /// # let loss = Graph::new().variable("w", 5.0f32).read().square();
+    /// let train = Ftrl::new(0.3).learning_rate_power(0.0).minimize(&loss);
+    /// # train.graph().check().unwrap();
+    /// ```
     #[must_use]
     pub fn learning_rate_power(mut self, power: f64) -> Ftrl {
         self.power = power;

@@ -7,6 +7,25 @@ use crate::output::{Operation, Output};
 use crate::variable::Variable;
 
 /// Stochastic gradient descent: `w -= rate * gradient`.
+///
+/// ```
+/// use tensorfleet_client::optimizer::{Optimizer, Sgd};
+/// use tensorfleet_client::{Graph, Session};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let w = graph.variable("w", 5.0f32);
+/// let loss = (w.read() - 2.0).square();
+/// let train = Sgd::new(0.1).minimize(&loss);
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// for _ in 0..50 {
+///     session.run((), &train)?;
+/// }
+/// assert!(session.run((), loss.value::<f32>())? < 0.5);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Sgd {
     rate: Rate,
@@ -14,6 +33,15 @@ pub struct Sgd {
 
 impl Sgd {
     /// Gradient descent with a learning rate.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    /// use tensorfleet_client::optimizer::{Optimizer, Sgd};
+    ///
+    /// # let loss = Graph::new().variable("w", 5.0f32).read().square();
+    /// let train = Sgd::new(0.1).minimize(&loss);
+    /// # train.graph().check().unwrap();
+    /// ```
     pub fn new(rate: impl Into<Rate>) -> Sgd {
         Sgd { rate: rate.into() }
     }
@@ -61,6 +89,25 @@ impl Rule for Sgd {
 }
 
 /// Gradient descent that keeps part of its speed: `v = momentum * v + gradient; w -= rate * v`.
+///
+/// ```
+/// use tensorfleet_client::optimizer::{Momentum, Optimizer};
+/// use tensorfleet_client::{Graph, Session};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let w = graph.variable("w", 5.0f32);
+/// let loss = (w.read() - 2.0).square();
+/// let train = Momentum::new(0.05, 0.5).minimize(&loss);
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// for _ in 0..50 {
+///     session.run((), &train)?;
+/// }
+/// assert!(session.run((), loss.value::<f32>())? < 0.5);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Momentum {
     rate: Rate,
@@ -70,11 +117,29 @@ pub struct Momentum {
 
 impl Momentum {
     /// Gradient descent with momentum.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    /// use tensorfleet_client::optimizer::{Momentum, Optimizer};
+    ///
+    /// # let loss = Graph::new().variable("w", 5.0f32).read().square();
+    /// let train = Momentum::new(0.05, 0.5).minimize(&loss);
+    /// # train.graph().check().unwrap();
+    /// ```
     pub fn new(rate: impl Into<Rate>, momentum: impl Into<Rate>) -> Momentum {
         Momentum { rate: rate.into(), momentum: momentum.into(), nesterov: false }
     }
 
     /// Takes the gradient where the momentum leads, as Nesterov proposed.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    /// use tensorfleet_client::optimizer::{Momentum, Optimizer};
+    ///
+    /// # let loss = Graph::new().variable("w", 5.0f32).read().square();
+    /// let train = Momentum::new(0.05, 0.5).nesterov().minimize(&loss);
+    /// # train.graph().check().unwrap();
+    /// ```
     #[must_use]
     pub fn nesterov(mut self) -> Momentum {
         self.nesterov = true;

@@ -43,9 +43,43 @@ use crate::output::{Operand, Operation, Output};
 use crate::variable::Variable;
 
 /// A variable with the gradient that is to be applied to it.
+///
+/// ```
+/// use tensorfleet_client::optimizer::{Optimizer, Sgd, Update};
+/// use tensorfleet_client::{Graph, Session};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let w = graph.variable("w", 3.0f32);
+/// // Half of each gradient.
+/// let sgd = Sgd::new(1.0);
+/// let updates: Vec<Update> = sgd.compute_gradients(&w.read().square());
+/// let halved: Vec<Update> =
+///     updates.into_iter().map(|(gradient, w)| (gradient.map(|g| g * 0.5), w)).collect();
+/// let train = sgd.apply_gradients(&halved);
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// session.run((), &train)?;
+/// assert_eq!(session.run((), w.value::<f32>())?, 0.0);
+/// # Ok(())
+/// # }
+/// ```
 pub type Update = (Gradient, Variable);
 
 /// Trains variables by the gradients of a loss.
+///
+/// ```
+/// use tensorfleet_client::Graph;
+/// use tensorfleet_client::optimizer::{Adam, Optimizer, Sgd};
+///
+/// let graph = Graph::new();
+/// let w = graph.variable("w", 3.0f32);
+/// let loss = w.read().square();
+/// let optimizers: [&dyn Optimizer; 2] = [&Sgd::new(0.1), &Adam::new(0.01)];
+/// for optimizer in optimizers {
+///     assert!(!optimizer.minimize(&loss).name().is_empty());
+/// }
+/// ```
 pub trait Optimizer {
     /// The rule by which one training operation changes variables. What they share, such as decaying
     /// powers, is made here.
@@ -53,12 +87,41 @@ pub trait Optimizer {
     fn rule(&self, graph: &Graph) -> Box<dyn Rule>;
 
     /// The operation that takes one step towards a smaller loss.
+    ///
+    /// ```
+    /// use tensorfleet_client::optimizer::{Optimizer, Sgd};
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let w = graph.variable("w", 3.0f32);
+    /// let train = Sgd::new(0.25).minimize(&w.read().square());
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// session.run((), &train)?;
+    /// assert_eq!(session.run((), w.value::<f32>())?, 1.5);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[track_caller]
     fn minimize(&self, loss: &Output) -> Operation {
         self.apply_gradients(&self.compute_gradients(loss))
     }
 
     /// The gradients of a loss with respect to all variables that are trained and that it depends on.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    /// use tensorfleet_client::optimizer::{Optimizer, Sgd};
+    ///
+    /// let graph = Graph::new();
+    /// let (a, b) = (graph.variable("a", 1.0f32), graph.variable("b", 2.0f32));
+    /// let updates = Sgd::new(0.1).compute_gradients(&(a.read() * 3.0));
+    /// // Nothing is to be done to `b`.
+    /// assert_eq!(updates.len(), 1);
+    /// assert_eq!(updates[0].1.name(), a.name());
+    /// # drop(b);
+    /// ```
     #[track_caller]
     fn compute_gradients(&self, loss: &Output) -> Vec<Update> {
         self.compute_gradients_of(loss, &loss.graph().trainable_variables())
@@ -66,6 +129,17 @@ pub trait Optimizer {
 
     /// The gradients of a loss with respect to some variables, without those that it does not
     /// depend on.
+    ///
+    /// ```
+    /// use tensorfleet_client::Graph;
+    /// use tensorfleet_client::optimizer::{Optimizer, Sgd};
+    ///
+    /// let graph = Graph::new();
+    /// let (body, head) = (graph.variable("body", 1.0f32), graph.variable("head", 2.0f32));
+    /// let loss = (body.read() * head.read()).square();
+    /// let updates = Sgd::new(0.1).compute_gradients_of(&loss, &[head]);
+    /// assert_eq!(updates[0].1.name(), "head");
+    /// ```
     #[track_caller]
     fn compute_gradients_of(&self, loss: &Output, variables: &[Variable]) -> Vec<Update> {
         let gradients = gradients(loss, variables);
@@ -83,6 +157,23 @@ pub trait Optimizer {
     }
 
     /// The operation that applies gradients.
+    ///
+    /// ```
+    /// use tensorfleet_client::optimizer::{Adam, Optimizer, clip_by_global_norm};
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let w = graph.variable("w", [3.0f32, 4.0]);
+    /// let adam = Adam::new(0.1);
+    /// let updates = adam.compute_gradients(&w.read().square().sum());
+    /// let train = adam.apply_gradients(&clip_by_global_norm(updates, 1.0));
+    /// # let session = Session::new(&graph)?;
+    /// # session.run((), &graph.initializer())?;
+    /// session.run((), &train)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     #[track_caller]
     fn apply_gradients(&self, updates: &[Update]) -> Operation {
         let Some((_, first)) = updates.first() else {
@@ -113,6 +204,38 @@ pub trait Optimizer {
 }
 
 /// How one training operation changes variables.
+///
+/// ```
+/// use tensorfleet_client::optimizer::{Optimizer, Rule};
+/// use tensorfleet_client::{Graph, Operation, Output, Session, Variable};
+///
+/// /// Steps of one size, in the direction of the gradient's sign.
+/// #[derive(Clone, Debug)]
+/// struct SignDescent(f64);
+///
+/// impl Optimizer for SignDescent {
+///     fn rule(&self, _: &Graph) -> Box<dyn Rule> {
+///         Box::new(self.clone())
+///     }
+/// }
+///
+/// impl Rule for SignDescent {
+///     fn dense(&self, variable: &Variable, gradient: &Output) -> Operation {
+///         variable.assign_sub(gradient.sign() * self.0)
+///     }
+/// }
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let w = graph.variable("w", [3.0f32, -4.0]);
+/// let train = SignDescent(0.5).minimize(&w.read().square().sum());
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// session.run((), &train)?;
+/// assert_eq!(session.run((), w.value::<Vec<f32>>())?, [2.5, -3.5]);
+/// # Ok(())
+/// # }
+/// ```
 pub trait Rule {
     /// Changes a variable by a gradient.
     #[track_caller]
@@ -132,6 +255,26 @@ pub trait Rule {
 }
 
 /// A learning rate, or another number of an optimiser: fixed, or computed in each step.
+///
+/// ```
+/// use tensorfleet_client::optimizer::{Optimizer, Sgd};
+/// use tensorfleet_client::{Graph, Session};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let w = graph.variable("w", 3.0f32);
+/// let loss = w.read().square();
+/// let fixed = Sgd::new(0.1);
+/// let fed = graph.placeholder::<f32>([]);
+/// let train = Sgd::new(&fed).minimize(&loss);
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// session.run((&fed, 0.5f32), &train)?;
+/// assert_eq!(session.run((), w.value::<f32>())?, 0.0);
+/// # drop(fixed);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub enum Rate {
     /// A fixed number.

@@ -13,6 +13,25 @@ fn fraction(step: &impl Operand, graph: &crate::Graph, steps: f64) -> Output {
 }
 
 /// Multiplies the rate by `factor` every `steps` steps, smoothly.
+///
+/// ```
+/// use tensorfleet_client::optimizer::schedule;
+/// use tensorfleet_client::{Graph, Session};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let step = graph.global_step();
+/// let rate = schedule::exponential_decay(&step, 1.0, 10, 0.5);
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// let later = step.assign_add(10);
+/// for expected in [1.0, 0.5, 0.25] {
+///     assert!((session.run((), rate.value::<f32>())? - expected).abs() < 1e-6);
+///     session.run((), &later)?;
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[track_caller]
 pub fn exponential_decay(step: &crate::Variable, initial: f64, steps: u64, factor: f64) -> Output {
     let graph = step.graph();
@@ -21,6 +40,25 @@ pub fn exponential_decay(step: &crate::Variable, initial: f64, steps: u64, facto
 }
 
 /// Multiplies the rate by `factor` after every `steps` steps.
+///
+/// ```
+/// use tensorfleet_client::optimizer::schedule;
+/// use tensorfleet_client::{Graph, Session};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let step = graph.global_step();
+/// let rate = schedule::step_decay(&step, 1.0, 15, 0.5);
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// let later = step.assign_add(10);
+/// for expected in [1.0, 1.0, 0.5] {
+///     assert!((session.run((), rate.value::<f32>())? - expected).abs() < 1e-6);
+///     session.run((), &later)?;
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[track_caller]
 pub fn step_decay(step: &crate::Variable, initial: f64, steps: u64, factor: f64) -> Output {
     let graph = step.graph();
@@ -29,12 +67,50 @@ pub fn step_decay(step: &crate::Variable, initial: f64, steps: u64, factor: f64)
 }
 
 /// `initial / (1 + factor * step / steps)`.
+///
+/// ```
+/// use tensorfleet_client::optimizer::schedule;
+/// use tensorfleet_client::{Graph, Session};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let step = graph.global_step();
+/// let rate = schedule::inverse_time_decay(&step, 1.0, 10, 1.0);
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// let later = step.assign_add(10);
+/// for expected in [1.0, 0.5, 1.0 / 3.0] {
+///     assert!((session.run((), rate.value::<f32>())? - expected).abs() < 1e-6);
+///     session.run((), &later)?;
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[track_caller]
 pub fn inverse_time_decay(step: &crate::Variable, initial: f64, steps: u64, factor: f64) -> Output {
     initial / (fraction(step, step.graph(), steps as f64) * factor + 1.0)
 }
 
 /// Falls to `end` within `steps` steps along a polynomial, a line if `power` is one.
+///
+/// ```
+/// use tensorfleet_client::optimizer::schedule;
+/// use tensorfleet_client::{Graph, Session};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let step = graph.global_step();
+/// let rate = schedule::polynomial_decay(&step, 1.0, 0.5, 20, 1.0);
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// let later = step.assign_add(10);
+/// for expected in [1.0, 0.75, 0.5] {
+///     assert!((session.run((), rate.value::<f32>())? - expected).abs() < 1e-6);
+///     session.run((), &later)?;
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[track_caller]
 pub fn polynomial_decay(
     step: &crate::Variable,
@@ -48,6 +124,25 @@ pub fn polynomial_decay(
 }
 
 /// Falls to `initial * alpha` within `steps` steps along half a wave of a cosine.
+///
+/// ```
+/// use tensorfleet_client::optimizer::schedule;
+/// use tensorfleet_client::{Graph, Session};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let step = graph.global_step();
+/// let rate = schedule::cosine_decay(&step, 1.0, 20, 0.0);
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// let later = step.assign_add(10);
+/// for expected in [1.0, 0.5, 0.0] {
+///     assert!((session.run((), rate.value::<f32>())? - expected).abs() < 1e-6);
+///     session.run((), &later)?;
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[track_caller]
 pub fn cosine_decay(step: &crate::Variable, initial: f64, steps: u64, alpha: f64) -> Output {
     let done = fraction(step, step.graph(), steps as f64).minimum(1.0);
@@ -57,6 +152,25 @@ pub fn cosine_decay(step: &crate::Variable, initial: f64, steps: u64, alpha: f64
 
 /// One of several rates: `values[i]` until the step `boundaries[i]` has been taken, the last one
 /// afterwards. There is one value more than there are boundaries.
+///
+/// ```
+/// use tensorfleet_client::optimizer::schedule;
+/// use tensorfleet_client::{Graph, Session};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let step = graph.global_step();
+/// let rate = schedule::piecewise_constant(&step, &[5, 15], &[1.0, 0.5, 0.25]);
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// let later = step.assign_add(10);
+/// for expected in [1.0, 0.5, 0.25] {
+///     assert!((session.run((), rate.value::<f32>())? - expected).abs() < 1e-6);
+///     session.run((), &later)?;
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[track_caller]
 pub fn piecewise_constant(step: &crate::Variable, boundaries: &[i64], values: &[f64]) -> Output {
     let graph = step.graph();
@@ -69,6 +183,25 @@ pub fn piecewise_constant(step: &crate::Variable, boundaries: &[i64], values: &[
 }
 
 /// Rises from zero to the rate within the first `steps` steps.
+///
+/// ```
+/// use tensorfleet_client::optimizer::schedule;
+/// use tensorfleet_client::{Graph, Session};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let step = graph.global_step();
+/// let rate = schedule::warm_up(&step, 20, 0.5f32);
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// let later = step.assign_add(10);
+/// for expected in [0.0, 0.25, 0.5] {
+///     assert!((session.run((), rate.value::<f32>())? - expected).abs() < 1e-6);
+///     session.run((), &later)?;
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[track_caller]
 pub fn warm_up(step: &crate::Variable, steps: u64, rate: impl Operand) -> Output {
     let graph = step.graph();

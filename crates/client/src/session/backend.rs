@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 use tensorfleet_cluster as cluster;
-use tensorfleet_cluster::{Master, StepCall, StepReply};
+use tensorfleet_cluster::{Callable, Master, StepCall, StepReply};
 use tensorfleet_graph::{FunctionLibrary, NodeDef};
 use tensorfleet_planner::Device;
 use tensorfleet_rpc::{RemoteMaster, RemoteSession};
-use tensorfleet_tensor::{Code, Result};
+use tensorfleet_tensor::{Code, Result, Tensor};
 use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 
@@ -94,6 +94,36 @@ impl Backend {
         match &self.place {
             Place::Local { session, .. } => session.run(call).await,
             Place::Remote { master, handle } => master.run_step(handle, call).await,
+        }
+    }
+
+    /// Prepares a step; returns by which number the master knows it.
+    pub(super) async fn make_callable(&self, graph: &Graph, callable: Callable) -> Result<i64> {
+        self.update(graph).await?;
+        match &self.place {
+            Place::Local { session, .. } => session.make_callable(callable).await,
+            Place::Remote { master, handle } => master.make_callable(handle, callable).await,
+        }
+    }
+
+    pub(super) async fn run_callable(
+        &self,
+        callable: i64,
+        feeds: Vec<Tensor>,
+    ) -> Result<StepReply> {
+        match &self.place {
+            Place::Local { session, .. } => session.run_callable(callable, feeds).await,
+            Place::Remote { master, handle } => master.run_callable(handle, callable, &feeds).await,
+        }
+    }
+
+    pub(super) async fn release_callable(&self, callable: i64) -> Result<()> {
+        match &self.place {
+            Place::Local { session, .. } => {
+                session.release_callable(callable);
+                Ok(())
+            }
+            Place::Remote { master, handle } => master.release_callable(handle, callable).await,
         }
     }
 

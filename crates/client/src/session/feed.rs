@@ -1,12 +1,33 @@
 //! What a step is fed with.
 
-use tensorfleet_tensor::{Result, Tensor, invalid_argument};
+use tensorfleet_tensor::{DType, PartialShape, Result, Tensor, invalid_argument};
 
 use crate::convert::IntoTensor;
 use crate::graph::Graph;
 use crate::output::Output;
 
 /// The tensors that a step is fed with.
+///
+/// ```
+/// use tensorfleet_client::{Feed, Feeds, Graph, IntoTensor, Output, Result, Session};
+///
+/// /// All placeholders of a graph, with zeros.
+/// struct Zeros<'a>(&'a [Output]);
+///
+/// impl Feed for Zeros<'_> {
+///     fn add_to(self, feeds: &mut Feeds) -> Result<()> {
+///         self.0.iter().try_for_each(|output| feeds.push(output, 0.0f32.into_tensor()?))
+///     }
+/// }
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let inputs = [graph.placeholder::<f32>([]), graph.placeholder::<f32>([])];
+/// let sum = &inputs[0] + &inputs[1];
+/// assert_eq!(Session::new(&graph)?.run(Zeros(&inputs), sum.value::<f32>())?, 0.0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Feeds {
     graph: Graph,
@@ -19,26 +40,33 @@ impl Feeds {
     }
 
     /// Adds one tensor, which must be of the type and fit the shape of the output.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Feed, Feeds, Graph, IntoTensor, Result, Session, invalid_argument};
+    ///
+    /// /// A number for a placeholder, whatever that is called.
+    /// struct Named<'a>(&'a Graph, &'a str, f32);
+    ///
+    /// impl Feed for Named<'_> {
+    ///     fn add_to(self, feeds: &mut Feeds) -> Result<()> {
+    ///         let found = self.0.find(self.1).ok_or_else(|| invalid_argument!("no {}", self.1))?;
+    ///         feeds.push(&found, self.2.into_tensor()?)
+    ///     }
+    /// }
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let x = graph.placeholder::<f32>([]);
+    /// let y = &x * 2.0;
+    /// let session = Session::new(&graph)?;
+    /// assert_eq!(session.run(Named(&graph, "Placeholder", 4.0), y.value::<f32>())?, 8.0);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn push(&mut self, output: &Output, tensor: Tensor) -> Result<()> {
-        let name = output.name();
-        if !output.graph().is_same(&self.graph) || output.at.is_none() {
-            return Err(invalid_argument!("the output {name:?} is not of the session's graph"));
-        }
-        if tensor.dtype() != output.dtype() {
-            return Err(invalid_argument!(
-                "{name} is {}, but is fed with {}",
-                output.dtype(),
-                tensor.dtype()
-            ));
-        }
-        if !output.shape().is_compatible_with(tensor.shape()) {
-            return Err(invalid_argument!(
-                "{name} has shape {}, but is fed with a tensor of shape {}",
-                output.shape(),
-                tensor.shape()
-            ));
-        }
-        self.named.push((name, tensor));
+        let fed = Fed::new(&self.graph, output)?;
+        fed.check(&tensor)?;
+        self.named.push((fed.name, tensor));
         Ok(())
     }
 
@@ -49,6 +77,38 @@ impl Feeds {
 
     pub(super) fn into_named(self) -> Vec<(String, Tensor)> {
         self.named
+    }
+}
+
+/// An output that is fed: what its values must be like.
+#[derive(Debug)]
+pub(super) struct Fed {
+    pub(super) name: String,
+    dtype: DType,
+    shape: PartialShape,
+}
+
+impl Fed {
+    pub(super) fn new(graph: &Graph, output: &Output) -> Result<Fed> {
+        let name = output.name();
+        if !output.graph().is_same(graph) || output.at.is_none() {
+            return Err(invalid_argument!("the output {name:?} is not of the session's graph"));
+        }
+        Ok(Fed { name, dtype: output.dtype(), shape: output.shape() })
+    }
+
+    pub(super) fn check(&self, tensor: &Tensor) -> Result<()> {
+        let Fed { name, dtype, shape } = self;
+        if tensor.dtype() != *dtype {
+            return Err(invalid_argument!("{name} is {dtype}, but is fed with {}", tensor.dtype()));
+        }
+        if !shape.is_compatible_with(tensor.shape()) {
+            return Err(invalid_argument!(
+                "{name} has shape {shape}, but is fed with a tensor of shape {}",
+                tensor.shape()
+            ));
+        }
+        Ok(())
     }
 }
 

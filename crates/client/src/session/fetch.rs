@@ -12,6 +12,17 @@ use crate::output::{Operation, Output};
 use crate::variable::Variable;
 
 /// An output whose value is wanted as a Rust type, made by [`Output::value`].
+///
+/// ```
+/// use tensorfleet_client::{Graph, Session, Typed};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let wanted: Typed<Vec<i32>> = graph.constant([1i32, 2]).value();
+/// assert_eq!(Session::new(&graph)?.run((), wanted)?, [1, 2]);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Typed<T> {
     output: Output,
     as_type: PhantomData<fn() -> T>,
@@ -36,6 +47,8 @@ impl<T> fmt::Debug for Typed<T> {
 }
 
 /// What a step is asked for. A tensor that is asked for twice is fetched once.
+///
+/// The example of [`Fetch`] uses it.
 #[derive(Debug)]
 pub struct Fetches {
     graph: Graph,
@@ -65,6 +78,33 @@ impl Fetches {
     }
 
     /// Asks for a tensor.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Fetch, Fetches, Graph, Output, Reply, Result, Session, Tensor};
+    ///
+    /// /// A tensor together with its name.
+    /// struct WithName(Output);
+    ///
+    /// impl Fetch for WithName {
+    ///     type Value = (String, Tensor);
+    ///
+    ///     fn request(&self, fetches: &mut Fetches) -> Result<()> {
+    ///         fetches.fetch(&self.0)
+    ///     }
+    ///
+    ///     fn collect(&self, reply: &mut Reply) -> Result<(String, Tensor)> {
+    ///         Ok((self.0.name(), reply.tensor()?))
+    ///     }
+    /// }
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let x = graph.constant([1i32, 2]);
+    /// let (name, tensor) = Session::new(&graph)?.run((), WithName(x))?;
+    /// assert_eq!((name.as_str(), tensor.dims()), ("Const:0", &[2][..]));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn fetch(&mut self, output: &Output) -> Result<()> {
         let name = output.name();
         self.check(output.graph(), &name)?;
@@ -78,6 +118,32 @@ impl Fetches {
     }
 
     /// Asks for an operation to be run.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Fetch, Fetches, Graph, Operation, Reply, Result, Session};
+    ///
+    /// /// Operations of which only the last counts.
+    /// struct Last(Vec<Operation>);
+    ///
+    /// impl Fetch for Last {
+    ///     type Value = ();
+    ///
+    ///     fn request(&self, fetches: &mut Fetches) -> Result<()> {
+    ///         self.0.last().map_or(Ok(()), |operation| fetches.run(operation))
+    ///     }
+    ///
+    ///     fn collect(&self, _: &mut Reply) -> Result<()> {
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let nothing = graph.op("NoOp").build();
+    /// Session::new(&graph)?.run((), Last(vec![nothing]))?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn run(&mut self, operation: &Operation) -> Result<()> {
         let name = operation.name();
         self.check(operation.graph(), &name)?;
@@ -93,6 +159,8 @@ impl Fetches {
 }
 
 /// The tensors that a step returned, in the order in which they were asked for.
+///
+/// The example of [`Fetch`] uses it.
 #[derive(Debug)]
 pub struct Reply {
     tensors: Vec<Tensor>,
@@ -105,6 +173,8 @@ impl Reply {
     }
 
     /// The next tensor.
+    ///
+    /// The example of [`Fetch`] uses it.
     pub fn tensor(&mut self) -> Result<Tensor> {
         let next = self.order.next().and_then(|position| self.tensors.get(position));
         next.cloned().ok_or_else(|| internal!("the step returned too few tensors"))
@@ -114,6 +184,33 @@ impl Reply {
 /// What can be given as the fetches of a step.
 ///
 /// [`Fetch::fetch_as`] makes structs of a program from what is fetched.
+///
+/// ```
+/// use tensorfleet_client::{Fetch, Fetches, Graph, Output, Reply, Result, Session};
+///
+/// /// The greatest and the least of what is computed.
+/// struct Range(Output);
+///
+/// impl Fetch for Range {
+///     type Value = (f32, f32);
+///
+///     fn request(&self, fetches: &mut Fetches) -> Result<()> {
+///         fetches.fetch(&self.0.max())?;
+///         fetches.fetch(&self.0.min())
+///     }
+///
+///     fn collect(&self, reply: &mut Reply) -> Result<(f32, f32)> {
+///         Ok((reply.tensor()?.scalar_value()?, reply.tensor()?.scalar_value()?))
+///     }
+/// }
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let x = graph.constant([1.0f32, 5.0, 3.0]);
+/// assert_eq!(Session::new(&graph)?.run((), Range(x))?, (5.0, 1.0));
+/// # Ok(())
+/// # }
+/// ```
 pub trait Fetch {
     /// What the step returns for it.
     type Value;
@@ -153,6 +250,18 @@ pub trait Fetch {
 }
 
 /// What a program makes of the values of other fetches, made by [`Fetch::fetch_as`].
+///
+/// ```
+/// use tensorfleet_client::{Fetch, Graph, Session};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let x = graph.constant([3.0f32, 4.0]);
+/// let length = x.value::<Vec<f32>>().fetch_as(|x| x.iter().map(|v| v * v).sum::<f32>().sqrt());
+/// assert_eq!(Session::new(&graph)?.run((), &length)?, 5.0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct FetchedAs<P, F> {
     parts: P,

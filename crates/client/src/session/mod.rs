@@ -1,6 +1,7 @@
 //! Sessions: run graphs in this process or on a cluster.
 
 mod backend;
+mod callable;
 mod feed;
 mod fetch;
 pub mod monitored;
@@ -18,6 +19,7 @@ use tensorfleet_tensor::{Error, Result, cancelled, deadline_exceeded, unavailabl
 use tokio::runtime::{Handle, Runtime, RuntimeFlavor};
 use tokio::task::JoinHandle;
 
+pub use self::callable::{Callable, Values};
 pub use self::feed::{Feed, Feeds};
 pub use self::fetch::{Fetch, FetchedAs, Fetches, Reply, Typed};
 pub use self::monitored::MonitoredSession;
@@ -29,6 +31,20 @@ use crate::graph::Graph;
 /// Runs steps of a graph. Nodes that the graph gains later are sent along with the next step.
 ///
 /// Dropping a session closes it. What it has put into variables stays on the servers.
+///
+/// ```
+/// use tensorfleet_client::{Graph, Session};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let x = graph.placeholder::<f32>([]);
+/// let session = Session::new(&graph)?;
+/// // The session learns of this node with its next step.
+/// let y = &x + 1.0;
+/// assert_eq!(session.run((&x, 2.0f32), y.value::<f32>())?, 3.0);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Session {
     backend: Arc<Backend>,
     graph: Graph,
@@ -46,11 +62,34 @@ impl fmt::Debug for Session {
 
 impl Session {
     /// Opens a session in this process, with no server and no network.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let hello = graph.constant("hello");
+    /// assert_eq!(Session::new(&graph)?.run((), hello.value::<String>())?, "hello");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn new(graph: &Graph) -> Result<Session> {
         Session::in_process(graph, &SessionOptions::default())
     }
 
     /// Opens a session in this process.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session, SessionOptions};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let sum = graph.constant([1.0f32, 2.0]).sum();
+    /// let session = Session::in_process(&graph, &SessionOptions::default().threads(1))?;
+    /// assert_eq!(session.run((), sum.value::<f32>())?, 3.0);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn in_process(graph: &Graph, options: &SessionOptions) -> Result<Session> {
         graph.check()?;
         let host = options.host_config().host()?;
@@ -60,11 +99,36 @@ impl Session {
 
     /// Opens a session on a tensorfleet or TensorFlow server, as `grpc://localhost:2222`. A server
     /// that is not up yet is waited for.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session};
+    /// use tensorfleet_server::{Config, Server};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let server = Server::create_local_server(&Config::default(), true)?;
+    /// let graph = Graph::new();
+    /// let hello = graph.constant("hello");
+    /// let session = Session::connect(&server.target(), &graph)?;
+    /// assert_eq!(session.run((), hello.value::<String>())?, "hello");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn connect(target: &str, graph: &Graph) -> Result<Session> {
         Session::connect_with(target, graph, &SessionOptions::default())
     }
 
     /// Opens a session on a tensorfleet or TensorFlow server.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tensorfleet_client::{Code, Graph, Session, SessionOptions};
+    ///
+    /// let graph = Graph::new();
+    /// // Nobody listens there, and this program does not wait for ever.
+    /// let options = SessionOptions::default().open_timeout(Duration::from_millis(10));
+    /// let error = Session::connect_with("grpc://localhost:1", &graph, &options).unwrap_err();
+    /// assert_eq!(error.code(), Code::DeadlineExceeded);
+    /// ```
     pub fn connect_with(target: &str, graph: &Graph, options: &SessionOptions) -> Result<Session> {
         graph.check()?;
         // A runtime of its own: the program may have none, or one that must not be blocked.
@@ -102,6 +166,16 @@ impl Session {
     }
 
     /// The graph.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// assert!(Session::new(&graph)?.graph().is_same(&graph));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn graph(&self) -> &Graph {
         &self.graph
     }
@@ -132,6 +206,22 @@ impl Session {
     }
 
     /// Runs a step with options, and returns what it recorded about itself too.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, RunOptions, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let y = graph.placeholder::<f32>([]);
+    /// let sum = &y + 1.0;
+    /// let session = Session::new(&graph)?;
+    /// let options = RunOptions::default().trace(true);
+    /// let (value, metadata) = session.run_with(&options, (&y, 2.0f32), sum.value::<f32>())?;
+    /// assert_eq!(value, 3.0);
+    /// assert!(metadata.nodes.iter().any(|node| sum.name().starts_with(&node.name)));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn run_with<F: Fetch>(
         &self,
         options: &RunOptions,
@@ -149,15 +239,6 @@ impl Session {
     }
 
     /// As [`Session::run`], for async programs on any executor.
-    pub async fn run_async<F: Fetch>(&self, feeds: impl Feed, fetches: F) -> Result<F::Value> {
-        let (call, order) = self.prepare(&RunOptions::default(), feeds, &fetches)?;
-        let (backend, graph) = (Arc::clone(&self.backend), self.graph.clone());
-        let step = self.handle().spawn(async move { backend.run(&graph, call).await });
-        let reply = AbortOnDrop(step).await.map_err(|error| self.graph.with_line(error))?;
-        Ok(finish(&fetches, order, reply)?.0)
-    }
-
-    /// Prepares a step that is run many times with other values for the same feeds.
     ///
     /// ```
     /// use tensorfleet_client::{Graph, Session};
@@ -167,32 +248,24 @@ impl Session {
     /// let x = graph.placeholder::<i64>([]);
     /// let double = &x * 2;
     /// let session = Session::new(&graph)?;
-    /// let mut step = session.callable([&x], double.value::<i64>())?;
-    /// assert_eq!(step(vec![4i64.into_tensor()?])?, 8);
-    /// # use tensorfleet_client::IntoTensor;
+    /// let runtime = tokio::runtime::Builder::new_current_thread().build().expect("it starts");
+    /// // Two steps at once.
+    /// let (a, b) = runtime.block_on(async {
+    ///     tokio::join!(
+    ///         session.run_async((&x, 1i64), double.value::<i64>()),
+    ///         session.run_async((&x, 2i64), double.value::<i64>()),
+    ///     )
+    /// });
+    /// assert_eq!((a?, b?), (2, 4));
     /// # Ok(())
     /// # }
     /// ```
-    pub fn callable<'s, F: Fetch + 's>(
-        &'s self,
-        feeds: impl IntoIterator<Item = &'s crate::Output>,
-        fetches: F,
-    ) -> Result<impl FnMut(Vec<tensorfleet_tensor::Tensor>) -> Result<F::Value> + 's> {
-        let feeds: Vec<crate::Output> = feeds.into_iter().cloned().collect();
-        self.graph.check()?;
-        Ok(move |tensors: Vec<tensorfleet_tensor::Tensor>| {
-            if tensors.len() != feeds.len() {
-                return Err(tensorfleet_tensor::invalid_argument!(
-                    "the step takes {} tensors, but {} were given",
-                    feeds.len(),
-                    tensors.len()
-                ));
-            }
-            let pairs: Vec<_> = feeds.iter().zip(tensors).collect();
-            let (call, order) = self.prepare(&RunOptions::default(), pairs, &fetches)?;
-            let reply = self.step(call)?;
-            Ok(finish(&fetches, order, reply)?.0)
-        })
+    pub async fn run_async<F: Fetch>(&self, feeds: impl Feed, fetches: F) -> Result<F::Value> {
+        let (call, order) = self.prepare(&RunOptions::default(), feeds, &fetches)?;
+        let (backend, graph) = (Arc::clone(&self.backend), self.graph.clone());
+        let step = self.handle().spawn(async move { backend.run(&graph, call).await });
+        let reply = AbortOnDrop(step).await.map_err(|error| self.graph.with_line(error))?;
+        Ok(finish(&fetches, order, reply)?.0)
     }
 
     fn prepare(
@@ -217,11 +290,34 @@ impl Session {
     }
 
     /// All devices that the session can use.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let devices = Session::new(&Graph::new())?.devices()?;
+    /// assert_eq!(devices[0].name.to_string(), "/job:localhost/replica:0/task:0/device:CPU:0");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn devices(&self) -> Result<Vec<Device>> {
         wait(self.handle(), self.backend.devices())
     }
 
     /// Closes the session: steps that are under way fail with `CANCELLED`.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let x = graph.constant(1.0f32);
+    /// let session = Session::new(&graph)?;
+    /// session.close()?;
+    /// assert!(session.run((), &x).is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn close(&self) -> Result<()> {
         wait(self.handle(), self.backend.close())
     }

@@ -6,6 +6,17 @@ use std::str::FromStr;
 use tensorfleet_tensor::{Error, Result, invalid_argument};
 
 /// A host, by name or number, and a port. Port 0 lets the system choose one.
+///
+/// ```
+/// use tensorfleet_cluster::spec::Address;
+///
+/// # fn main() -> tensorfleet_tensor::Result<()> {
+/// let address: Address = "[::1]:2222".parse()?;
+/// assert_eq!((address.host.as_str(), address.port), ("::1", 2222));
+/// assert_eq!(address.to_string(), "[::1]:2222");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Address {
     /// The host; an IPv6 number has no brackets here.

@@ -12,6 +12,12 @@ pub(super) const CHIEFS: [&str; 2] = ["chief", "master"];
 pub(super) const EVALUATOR: &str = "evaluator";
 
 /// A task: one server process, known by its job and its number in it.
+///
+/// ```
+/// use tensorfleet_cluster::spec::Task;
+///
+/// assert_eq!(Task::new("ps", 1).to_string(), "/job:ps/replica:0/task:1");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Task {
     pub job: String,
@@ -19,6 +25,13 @@ pub struct Task {
 }
 
 impl Task {
+    /// The task of a job with a number.
+    ///
+    /// ```
+    /// use tensorfleet_cluster::spec::Task;
+    ///
+    /// assert_eq!(Task::new("worker", 2).index, 2);
+    /// ```
     pub fn new(job: impl Into<String>, index: u32) -> Task {
         Task { job: job.into(), index }
     }
@@ -35,6 +48,22 @@ impl fmt::Display for Task {
 /// A job need not have all numbers up to its last: a worker of a sparse cluster knows only the
 /// tasks that it talks to. Addresses are kept as they were given. Those that users write are
 /// checked where they are read; those that peers send are theirs to choose.
+///
+/// ```
+/// use tensorfleet_cluster::spec::ClusterSpec;
+///
+/// # fn main() -> tensorfleet_tensor::Result<()> {
+/// let cluster = ClusterSpec::from_lists([
+///     ("ps", vec!["ps0:2222"]),
+///     ("worker", vec!["worker0:2222", "worker1:2222"]),
+/// ])?;
+/// assert_eq!(cluster.jobs().collect::<Vec<_>>(), ["ps", "worker"]);
+/// assert_eq!(cluster.num_tasks("worker")?, 2);
+/// // The same cluster from elsewhere is equal.
+/// assert_eq!(ClusterSpec::from_json("cluster", &cluster.to_json())?, cluster);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClusterSpec {
     jobs: BTreeMap<String, BTreeMap<u32, String>>,
@@ -42,6 +71,16 @@ pub struct ClusterSpec {
 
 impl ClusterSpec {
     /// Makes a cluster of jobs whose tasks are numbered as listed.
+    ///
+    /// ```
+    /// use tensorfleet_cluster::spec::ClusterSpec;
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let cluster = ClusterSpec::from_lists([("worker", vec!["a:2222", "b:2222"])])?;
+    /// assert_eq!(cluster.task_address("worker", 1)?, "b:2222");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn from_lists<J, A>(jobs: impl IntoIterator<Item = (J, Vec<A>)>) -> Result<ClusterSpec>
     where
         J: Into<String>,
@@ -87,6 +126,17 @@ impl ClusterSpec {
     }
 
     /// Adds a task. It must be new, and the job's name one that device names can hold.
+    ///
+    /// ```
+    /// use tensorfleet_cluster::spec::{ClusterSpec, Task};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let mut cluster = ClusterSpec::default();
+    /// cluster.insert(Task::new("worker", 3), "d:2222")?;
+    /// assert!(cluster.insert(Task::new("worker", 3), "e:2222").is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn insert(&mut self, task: Task, address: impl Into<String>) -> Result<()> {
         if !is_job_name(&task.job) {
             return Err(invalid_argument!(
@@ -106,37 +156,110 @@ impl ClusterSpec {
         }
     }
 
+    /// Whether there are no tasks.
+    ///
+    /// ```
+    /// use tensorfleet_cluster::spec::ClusterSpec;
+    ///
+    /// assert!(ClusterSpec::default().is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.jobs.is_empty()
     }
 
     /// Returns the names of the jobs in alphabetical order.
+    ///
+    /// ```
+    /// use tensorfleet_cluster::spec::ClusterSpec;
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let jobs = [("ps", vec!["a:1"]), ("worker", vec!["b:1", "c:1"])];
+    /// let cluster = ClusterSpec::from_lists(jobs)?;
+    /// assert_eq!(cluster.jobs().collect::<Vec<_>>(), ["ps", "worker"]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn jobs(&self) -> impl Iterator<Item = &str> {
         self.jobs.keys().map(String::as_str)
     }
 
     /// Returns the tasks of a job with their addresses; none if there is no such job.
+    ///
+    /// ```
+    /// use tensorfleet_cluster::spec::ClusterSpec;
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let jobs = [("ps", vec!["a:1"]), ("worker", vec!["b:1", "c:1"])];
+    /// let cluster = ClusterSpec::from_lists(jobs)?;
+    /// assert_eq!(cluster.tasks_of("ps").collect::<Vec<_>>(), [(0, "a:1")]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn tasks_of(&self, job: &str) -> impl Iterator<Item = (u32, &str)> {
         let tasks = self.jobs.get(job).into_iter().flatten();
         tasks.map(|(index, address)| (*index, address.as_str()))
     }
 
     /// The number of tasks of a job.
+    ///
+    /// ```
+    /// use tensorfleet_cluster::spec::ClusterSpec;
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let jobs = [("ps", vec!["a:1"]), ("worker", vec!["b:1", "c:1"])];
+    /// let cluster = ClusterSpec::from_lists(jobs)?;
+    /// assert_eq!(cluster.num_tasks("worker")?, 2);
+    /// assert!(cluster.num_tasks("chief").is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn num_tasks(&self, job: &str) -> Result<usize> {
         Ok(self.known_job(job)?.len())
     }
 
     /// The numbers of a job's tasks, in order.
+    ///
+    /// ```
+    /// use tensorfleet_cluster::spec::ClusterSpec;
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let jobs = [("ps", vec!["a:1"]), ("worker", vec!["b:1", "c:1"])];
+    /// let cluster = ClusterSpec::from_lists(jobs)?;
+    /// assert_eq!(cluster.task_indices("worker")?, [0, 1]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn task_indices(&self, job: &str) -> Result<Vec<u32>> {
         Ok(self.known_job(job)?.keys().copied().collect())
     }
 
     /// The address of a task by job and number.
+    ///
+    /// ```
+    /// use tensorfleet_cluster::spec::ClusterSpec;
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let jobs = [("ps", vec!["a:1"]), ("worker", vec!["b:1", "c:1"])];
+    /// let cluster = ClusterSpec::from_lists(jobs)?;
+    /// assert_eq!(cluster.task_address("worker", 1)?, "c:1");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn task_address(&self, job: &str, index: u32) -> Result<&str> {
         self.address(&Task::new(job, index))
     }
 
     /// The addresses of a job's tasks up to the last; `None` for those that are not known.
+    ///
+    /// ```
+    /// use tensorfleet_cluster::spec::ClusterSpec;
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let cluster = ClusterSpec::from_maps([("worker", [(1, "b:1")])])?;
+    /// assert_eq!(cluster.job_tasks("worker")?, [None, Some("b:1")]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn job_tasks(&self, job: &str) -> Result<Vec<Option<&str>>> {
         let tasks = self.known_job(job)?;
         let count = tasks.keys().next_back().map_or(0, |last| last + 1);
@@ -144,6 +267,17 @@ impl ClusterSpec {
     }
 
     /// The addresses by job and number.
+    ///
+    /// ```
+    /// use tensorfleet_cluster::spec::ClusterSpec;
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let jobs = [("ps", vec!["a:1"]), ("worker", vec!["b:1", "c:1"])];
+    /// let cluster = ClusterSpec::from_lists(jobs)?;
+    /// assert_eq!(cluster.as_map()["worker"][&1], "c:1");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn as_map(&self) -> &BTreeMap<String, BTreeMap<u32, String>> {
         &self.jobs
     }
@@ -153,17 +287,51 @@ impl ClusterSpec {
     }
 
     /// Returns all tasks with their addresses, job by job.
+    ///
+    /// ```
+    /// use tensorfleet_cluster::spec::ClusterSpec;
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let jobs = [("ps", vec!["a:1"]), ("worker", vec!["b:1", "c:1"])];
+    /// let cluster = ClusterSpec::from_lists(jobs)?;
+    /// let all: Vec<String> = cluster.tasks().map(|(task, at)| format!("{task} {at}")).collect();
+    /// assert_eq!(all[0], "/job:ps/replica:0/task:0 a:1");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn tasks(&self) -> impl Iterator<Item = (Task, &str)> {
         self.jobs().flat_map(|job| {
             self.tasks_of(job).map(move |(index, address)| (Task::new(job, index), address))
         })
     }
 
+    /// Whether a task is one of the cluster's.
+    ///
+    /// ```
+    /// use tensorfleet_cluster::spec::{ClusterSpec, Task};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let cluster = ClusterSpec::from_lists([("worker", vec!["a:1"])])?;
+    /// assert!(cluster.contains(&Task::new("worker", 0)));
+    /// assert!(!cluster.contains(&Task::new("worker", 1)));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn contains(&self, task: &Task) -> bool {
         self.address(task).is_ok()
     }
 
     /// Returns the job that a user means by a name. The chief may be called by either of its.
+    ///
+    /// ```
+    /// use tensorfleet_cluster::spec::ClusterSpec;
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let cluster = ClusterSpec::from_lists([("master", vec!["a:1"])])?;
+    /// assert_eq!(cluster.resolve_job("chief")?, "master");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn resolve_job(&self, name: &str) -> Result<&str> {
         let find = |name: &str| self.jobs.get_key_value(name).map(|(job, _)| job.as_str());
         let is_chief = CHIEFS.contains(&name);
@@ -178,6 +346,19 @@ impl ClusterSpec {
     }
 
     /// Returns the address of a task.
+    ///
+    /// ```
+    /// use tensorfleet_cluster::spec::{ClusterSpec, Task};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let jobs = [("ps", vec!["a:1"]), ("worker", vec!["b:1", "c:1"])];
+    /// let cluster = ClusterSpec::from_lists(jobs)?;
+    /// assert_eq!(cluster.address(&Task::new("ps", 0))?, "a:1");
+    /// let error = cluster.address(&Task::new("ps", 1)).unwrap_err();
+    /// assert_eq!(error.message(), "job `ps` has no task 1; its tasks are 0");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn address(&self, task: &Task) -> Result<&str> {
         let tasks = self.known_job(&task.job)?;
         tasks.get(&task.index).map(String::as_str).ok_or_else(|| {

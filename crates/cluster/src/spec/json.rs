@@ -10,11 +10,35 @@ use super::{Address, ClusterSpec, Task};
 
 impl ClusterSpec {
     /// Reads a cluster from JSON. `place` names it in errors.
+    ///
+    /// ```
+    /// use tensorfleet_cluster::spec::ClusterSpec;
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let text = r#"{"ps": ["a:1"], "worker": {"3": "b:1"}}"#;
+    /// let cluster = ClusterSpec::from_json("--cluster", text)?;
+    /// assert_eq!(cluster.task_indices("worker")?, [3]);
+    /// let error = ClusterSpec::from_json("--cluster", r#"{"ps": ["a"]}"#).unwrap_err();
+    /// assert!(error.message().starts_with("--cluster.ps[0]: address `a` has no port"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn from_json(place: &str, text: &str) -> Result<ClusterSpec> {
         ClusterSpec::from_value(place, &parse(place, text)?)
     }
 
     /// The cluster as JSON: jobs with all numbers from 0 on as lists, others as objects.
+    ///
+    /// ```
+    /// use tensorfleet_cluster::spec::ClusterSpec;
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let jobs = [("ps", vec!["a:1"]), ("worker", vec!["b:1", "c:1"])];
+    /// let cluster = ClusterSpec::from_lists(jobs)?;
+    /// assert_eq!(cluster.to_json(), r#"{"ps":["a:1"],"worker":["b:1","c:1"]}"#);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn to_json(&self) -> String {
         let jobs = self.as_map().iter().map(|(job, tasks)| {
             let is_dense = tasks.keys().copied().eq(0..tasks.len() as u32);

@@ -7,9 +7,29 @@ use tensorfleet_tensor::{Result, invalid_argument, unimplemented_error};
 use super::{Address, ClusterSpec, Task};
 
 /// The only protocol there is between tasks.
+///
+/// ```
+/// use tensorfleet_cluster::spec::{PROTOCOL, ServerSpec};
+///
+/// assert!(ServerSpec::check_protocol(PROTOCOL).is_ok());
+/// ```
 pub const PROTOCOL: &str = "grpc";
 
 /// A server's place in a cluster. The task is one of the cluster's.
+///
+/// ```
+/// use tensorfleet_cluster::spec::{ClusterSpec, ServerSpec, Task};
+///
+/// # fn main() -> tensorfleet_tensor::Result<()> {
+/// let jobs = [("ps", vec!["a:1"]), ("worker", vec!["b:1", "c:1"])];
+/// let cluster = ClusterSpec::from_lists(jobs)?;
+/// let server = ServerSpec::new(cluster, Task::new("worker", 1))?;
+/// assert_eq!(server.address()?.to_string(), "c:1");
+/// assert_eq!(server.task().index, 1);
+/// assert_eq!(server.cluster().num_tasks("ps")?, 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSpec {
     cluster: ClusterSpec,
@@ -24,6 +44,18 @@ pub struct ServerSpec {
 
 impl ServerSpec {
     /// Makes the specification of a task that is part of the cluster.
+    ///
+    /// ```
+    /// use tensorfleet_cluster::spec::{ClusterSpec, ServerSpec, Task};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let jobs = [("ps", vec!["a:1"]), ("worker", vec!["b:1", "c:1"])];
+    /// let cluster = ClusterSpec::from_lists(jobs)?;
+    /// assert!(ServerSpec::new(cluster.clone(), Task::new("worker", 1)).is_ok());
+    /// assert!(ServerSpec::new(cluster, Task::new("worker", 2)).is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn new(cluster: ClusterSpec, task: Task) -> Result<ServerSpec> {
         cluster.address(&task)?;
         Ok(ServerSpec {
@@ -35,15 +67,30 @@ impl ServerSpec {
         })
     }
 
+    /// The cluster. The example of [`ServerSpec`] has one.
     pub fn cluster(&self) -> &ClusterSpec {
         &self.cluster
     }
 
+    /// The server's own task. The example of [`ServerSpec`] has one.
     pub fn task(&self) -> &Task {
         &self.task
     }
 
     /// Returns the address that the task serves on, its port overridden if one is given.
+    ///
+    /// ```
+    /// use tensorfleet_cluster::spec::{ClusterSpec, ServerSpec, Task};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let jobs = [("ps", vec!["a:1"]), ("worker", vec!["b:1", "c:1"])];
+    /// let cluster = ClusterSpec::from_lists(jobs)?;
+    /// let mut server = ServerSpec::new(cluster, Task::new("worker", 1))?;
+    /// server.port = Some(7);
+    /// assert_eq!(server.address()?.to_string(), "c:7");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn address(&self) -> Result<Address> {
         let mut address: Address = self.cluster.address(&self.task)?.parse()?;
         address.port = self.port.unwrap_or(address.port);
@@ -51,6 +98,13 @@ impl ServerSpec {
     }
 
     /// Checks that a protocol, as users and messages name it, is ours. None named is ours too.
+    ///
+    /// ```
+    /// use tensorfleet_cluster::spec::ServerSpec;
+    ///
+    /// assert!(ServerSpec::check_protocol("grpc").is_ok());
+    /// assert!(ServerSpec::check_protocol("http").is_err());
+    /// ```
     pub fn check_protocol(protocol: &str) -> Result<()> {
         match protocol {
             "" | PROTOCOL => Ok(()),

@@ -14,6 +14,22 @@ use super::{ClusterSpec, Task, json};
 const PLACE: &str = "TF_CONFIG";
 
 /// What `TF_CONFIG` says.
+///
+/// ```
+/// use tensorfleet_cluster::spec::{Task, TfConfig};
+///
+/// # fn main() -> tensorfleet_tensor::Result<()> {
+/// let config = TfConfig::parse(
+///     r#"{
+///         "cluster": {"ps": ["a:1"], "worker": ["b:1"]},
+///         "task": {"type": "worker", "index": 0}
+///     }"#,
+/// )?;
+/// assert_eq!(config.cluster.num_tasks("worker")?, 1);
+/// assert_eq!(config.task, Some(Task::new("worker", 0)));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TfConfig {
     /// All tasks but an evaluator.
@@ -24,6 +40,21 @@ pub struct TfConfig {
 
 impl TfConfig {
     /// Reads the variable's value.
+    ///
+    /// ```
+    /// use tensorfleet_cluster::spec::TfConfig;
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let config = TfConfig::parse(
+    ///     r#"{
+    ///         "cluster": {"ps": ["a:1"], "worker": ["b:1"]},
+    ///         "task": {"type": "worker", "index": 0}
+    ///     }"#,
+    /// )?;
+    /// assert_eq!(config.cluster.jobs().collect::<Vec<_>>(), ["ps", "worker"]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn parse(text: &str) -> Result<TfConfig> {
         let config = json::parse(PLACE, text)?;
         let cluster = cluster(json::object(PLACE, &config)?.get("cluster"))?;

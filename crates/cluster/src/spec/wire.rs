@@ -23,6 +23,18 @@ pub fn cluster_spec(message: &pb::ClusterDef) -> Result<ClusterSpec> {
 
 impl ClusterSpec {
     /// Reads a serialized `ClusterDef`.
+    ///
+    /// ```
+    /// use tensorfleet_cluster::spec::ClusterSpec;
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let jobs = [("ps", vec!["a:1"]), ("worker", vec!["b:1", "c:1"])];
+    /// let cluster = ClusterSpec::from_lists(jobs)?;
+    /// assert_eq!(ClusterSpec::from_cluster_def(&cluster.to_cluster_def())?, cluster);
+    /// assert!(ClusterSpec::from_cluster_def(b"not a message").is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn from_cluster_def(bytes: &[u8]) -> Result<ClusterSpec> {
         let message = pb::ClusterDef::decode(bytes)
             .map_err(|error| invalid_argument!("not a serialized ClusterDef: {error}"))?;
@@ -30,6 +42,17 @@ impl ClusterSpec {
     }
 
     /// The cluster as a serialized `ClusterDef`.
+    ///
+    /// ```
+    /// use tensorfleet_cluster::spec::ClusterSpec;
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let jobs = [("ps", vec!["a:1"]), ("worker", vec!["b:1", "c:1"])];
+    /// let cluster = ClusterSpec::from_lists(jobs)?;
+    /// assert!(!cluster.to_cluster_def().is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn to_cluster_def(&self) -> Vec<u8> {
         cluster_def(self).encode_to_vec()
     }

@@ -15,6 +15,8 @@ use crate::summary::SummaryWriter;
 use crate::variable::Variable;
 
 /// What a hook may do between steps.
+///
+/// The example of [`Hook`] uses it.
 #[derive(Debug)]
 pub struct HookContext<'a> {
     pub(super) session: &'a Session,
@@ -23,17 +25,74 @@ pub struct HookContext<'a> {
 
 impl<'a> HookContext<'a> {
     /// The session, for steps of the hook's own.
+    ///
+    /// ```
+    /// use tensorfleet_client::monitored::{Hook, HookContext};
+    /// use tensorfleet_client::{Graph, MonitoredSession, Result, Variable};
+    ///
+    /// /// Looks at a variable before the first step.
+    /// struct ShowStart(Variable);
+    ///
+    /// impl Hook for ShowStart {
+    ///     fn after_create_session(&mut self, context: &mut HookContext<'_>) -> Result<()> {
+    ///         assert_eq!(context.session().run((), self.0.value::<f32>())?, 5.0);
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let w = graph.variable("w", 5.0f32);
+    /// MonitoredSession::builder(&graph).hook(ShowStart(w)).open()?.finish()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn session(&self) -> &'a Session {
         self.session
     }
 
     /// Asks for the end of training.
+    ///
+    /// The example of [`Hook`] uses it.
     pub fn request_stop(&mut self) {
         self.should_stop = true;
     }
 }
 
 /// Is called around the steps of a [`MonitoredSession`](crate::MonitoredSession).
+///
+/// ```
+/// use tensorfleet_client::monitored::{Hook, HookContext};
+/// use tensorfleet_client::optimizer::{Optimizer, Sgd};
+/// use tensorfleet_client::{Graph, MonitoredSession, Output, Result, Tensor};
+///
+/// /// Ends training when the loss is small.
+/// struct StopWhenBelow(Output, f32);
+///
+/// impl Hook for StopWhenBelow {
+///     fn before_run(&mut self) -> Vec<Output> {
+///         vec![self.0.clone()]
+///     }
+///
+///     fn after_run(&mut self, context: &mut HookContext<'_>, values: Vec<Tensor>) -> Result<()> {
+///         if values[0].scalar_value::<f32>()? < self.1 {
+///             context.request_stop();
+///         }
+///         Ok(())
+///     }
+/// }
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let loss = graph.variable("w", 5.0f32).read().square();
+/// let train = Sgd::new(0.25).minimize(&loss);
+/// let mut session = MonitoredSession::builder(&graph).hook(StopWhenBelow(loss, 0.1)).open()?;
+/// while !session.should_stop() {
+///     session.run((), &train)?;
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub trait Hook {
     /// Before the session is opened: the last time to add nodes.
     fn begin(&mut self, _graph: &Graph) {}
@@ -123,6 +182,27 @@ impl Timer {
 }
 
 /// Ends training when the global step has come to a number.
+///
+/// ```
+/// use tensorfleet_client::monitored::StopAtStep;
+/// use tensorfleet_client::optimizer::{Optimizer, Sgd};
+/// use tensorfleet_client::{Graph, MonitoredSession};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// graph.global_step();
+/// let loss = graph.variable("w", 5.0f32).read().square();
+/// let train = Sgd::new(0.25).minimize(&loss);
+/// let mut session = MonitoredSession::builder(&graph)
+///     .hook(StopAtStep::new(3))
+///     .open()?;
+/// while !session.should_stop() {
+///     session.run((), &train)?;
+/// }
+/// assert_eq!(session.run((), graph.global_step().value::<i64>())?, 3);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct StopAtStep {
     last: i64,
@@ -131,6 +211,28 @@ pub struct StopAtStep {
 
 impl StopAtStep {
     /// Ends training at step `last`.
+    ///
+    /// ```
+    /// use tensorfleet_client::monitored::StopAtStep;
+    /// use tensorfleet_client::optimizer::{Optimizer, Sgd};
+    /// use tensorfleet_client::{Graph, MonitoredSession};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// # let graph = Graph::new();
+    /// # graph.global_step();
+    /// # let loss = graph.variable("w", 5.0f32).read().square();
+    /// # let train = Sgd::new(0.25).minimize(&loss);
+    /// let hook = StopAtStep::new(3);
+    /// # let mut session = MonitoredSession::builder(&graph)
+    /// #     .hook(hook)
+    /// #     .open()?;
+    /// # while !session.should_stop() {
+    /// #     session.run((), &train)?;
+    /// # }
+    /// # assert_eq!(session.run((), graph.global_step().value::<i64>())?, 3);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn new(last: i64) -> StopAtStep {
         StopAtStep { last, step: GlobalStep::default() }
     }
@@ -163,6 +265,33 @@ impl Hook for StopAtStep {
 }
 
 /// Writes checkpoints: one at the beginning, one every so often, one at the end.
+///
+/// ```
+/// use tensorfleet_client::monitored::{CheckpointSaver, StopAtStep};
+/// use tensorfleet_client::optimizer::{Optimizer, Sgd};
+/// use tensorfleet_client::{Graph, MonitoredSession, Saver};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// # let name = format!("hook-saver-{}", std::process::id());
+/// # let directory = std::env::temp_dir().join(name);
+/// let graph = Graph::new();
+/// graph.global_step();
+/// let loss = graph.variable("w", 5.0f32).read().square();
+/// let train = Sgd::new(0.25).minimize(&loss);
+/// let mut session = MonitoredSession::builder(&graph)
+///     .hook(StopAtStep::new(3))
+///     .hook(CheckpointSaver::every_steps(&directory, 2))
+///     .open()?;
+/// while !session.should_stop() {
+///     session.run((), &train)?;
+/// }
+/// session.finish()?;
+/// let latest = Saver::latest(&directory).expect("one is written at the end");
+/// assert!(latest.ends_with("model.ckpt-3"));
+/// # std::fs::remove_dir_all(&directory).ok();
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct CheckpointSaver {
     directory: PathBuf,
@@ -182,11 +311,64 @@ impl CheckpointSaver {
     }
 
     /// Writes after a number of steps.
+    ///
+    /// ```
+    /// use tensorfleet_client::monitored::{CheckpointSaver, StopAtStep};
+    /// use tensorfleet_client::optimizer::{Optimizer, Sgd};
+    /// use tensorfleet_client::{Graph, MonitoredSession, Saver};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// # let name = format!("hook-steps-{}", std::process::id());
+    /// # let directory = std::env::temp_dir().join(name);
+    /// # let graph = Graph::new();
+    /// # graph.global_step();
+    /// # let loss = graph.variable("w", 5.0f32).read().square();
+    /// # let train = Sgd::new(0.25).minimize(&loss);
+    /// let hook = CheckpointSaver::every_steps(&directory, 1);
+    /// # let mut session = MonitoredSession::builder(&graph)
+    /// #     .hook(StopAtStep::new(3))
+    /// #     .hook(hook)
+    /// #     .open()?;
+    /// # while !session.should_stop() {
+    /// #     session.run((), &train)?;
+    /// # }
+    /// # assert!(Saver::latest(&directory).is_some());
+    /// # std::fs::remove_dir_all(&directory).ok();
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn every_steps(directory: impl Into<PathBuf>, steps: i64) -> CheckpointSaver {
         CheckpointSaver::new(directory, Every::Steps(steps))
     }
 
     /// Writes after some time.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tensorfleet_client::monitored::{CheckpointSaver, StopAtStep};
+    /// use tensorfleet_client::optimizer::{Optimizer, Sgd};
+    /// use tensorfleet_client::{Graph, MonitoredSession, Saver};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// # let name = format!("hook-time-{}", std::process::id());
+    /// # let directory = std::env::temp_dir().join(name);
+    /// # let graph = Graph::new();
+    /// # graph.global_step();
+    /// # let loss = graph.variable("w", 5.0f32).read().square();
+    /// # let train = Sgd::new(0.25).minimize(&loss);
+    /// let hook = CheckpointSaver::every(&directory, Duration::from_secs(600));
+    /// # let mut session = MonitoredSession::builder(&graph)
+    /// #     .hook(StopAtStep::new(3))
+    /// #     .hook(hook)
+    /// #     .open()?;
+    /// # while !session.should_stop() {
+    /// #     session.run((), &train)?;
+    /// # }
+    /// # assert!(Saver::latest(&directory).is_some());
+    /// # std::fs::remove_dir_all(&directory).ok();
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn every(directory: impl Into<PathBuf>, time: Duration) -> CheckpointSaver {
         CheckpointSaver::new(directory, Every::Time(time))
     }
@@ -231,6 +413,33 @@ impl Hook for CheckpointSaver {
 }
 
 /// Writes a summary every so many steps.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tensorfleet_client::monitored::{StopAtStep, SummarySaver};
+/// use tensorfleet_client::optimizer::{Optimizer, Sgd};
+/// use tensorfleet_client::summary::SummaryWriter;
+/// use tensorfleet_client::{Graph, MonitoredSession, summary};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// # let name = format!("hook-summary-{}", std::process::id());
+/// # let directory = std::env::temp_dir().join(name);
+/// let writer = Arc::new(SummaryWriter::create(&directory)?);
+/// let graph = Graph::new();
+/// graph.global_step();
+/// let loss = graph.variable("w", 5.0f32).read().square();
+/// let train = Sgd::new(0.25).minimize(&loss);
+/// let mut session = MonitoredSession::builder(&graph)
+///     .hook(StopAtStep::new(3))
+///     .hook(SummarySaver::every_steps(1, &summary::scalar("loss", &loss), &writer))
+///     .open()?;
+/// while !session.should_stop() {
+///     session.run((), &train)?;
+/// }
+/// # std::fs::remove_dir_all(&directory).ok();
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct SummarySaver {
     summary: Output,
@@ -241,6 +450,34 @@ pub struct SummarySaver {
 
 impl SummarySaver {
     /// Writes what a summary node makes, as [`summary::merge`](crate::summary::merge).
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use tensorfleet_client::monitored::{StopAtStep, SummarySaver};
+    /// use tensorfleet_client::optimizer::{Optimizer, Sgd};
+    /// use tensorfleet_client::summary::SummaryWriter;
+    /// use tensorfleet_client::{Graph, MonitoredSession, summary};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// # let name = format!("hook-summaries-{}", std::process::id());
+    /// # let directory = std::env::temp_dir().join(name);
+    /// # let writer = Arc::new(SummaryWriter::create(&directory)?);
+    /// # let graph = Graph::new();
+    /// # graph.global_step();
+    /// # let loss = graph.variable("w", 5.0f32).read().square();
+    /// # let train = Sgd::new(0.25).minimize(&loss);
+    /// let hook = SummarySaver::every_steps(100, &summary::scalar("loss", &loss), &writer);
+    /// # let mut session = MonitoredSession::builder(&graph)
+    /// #     .hook(StopAtStep::new(3))
+    /// #     .hook(hook)
+    /// #     .open()?;
+    /// # while !session.should_stop() {
+    /// #     session.run((), &train)?;
+    /// # }
+    /// # std::fs::remove_dir_all(&directory).ok();
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn every_steps(steps: i64, summary: &Output, writer: &Arc<SummaryWriter>) -> SummarySaver {
         SummarySaver {
             summary: summary.clone(),
@@ -280,6 +517,34 @@ impl Hook for SummarySaver {
 }
 
 /// Writes how many steps a second are made.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tensorfleet_client::monitored::{StepCounter, StopAtStep};
+/// use tensorfleet_client::optimizer::{Optimizer, Sgd};
+/// use tensorfleet_client::summary::SummaryWriter;
+/// use tensorfleet_client::{Graph, MonitoredSession};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// # let name = format!("hook-counter-{}", std::process::id());
+/// # let directory = std::env::temp_dir().join(name);
+/// let writer = Arc::new(SummaryWriter::create(&directory)?);
+/// // Writes `global_step/sec`.
+/// let graph = Graph::new();
+/// graph.global_step();
+/// let loss = graph.variable("w", 5.0f32).read().square();
+/// let train = Sgd::new(0.25).minimize(&loss);
+/// let mut session = MonitoredSession::builder(&graph)
+///     .hook(StopAtStep::new(3))
+///     .hook(StepCounter::every_steps(1, &writer))
+///     .open()?;
+/// while !session.should_stop() {
+///     session.run((), &train)?;
+/// }
+/// # std::fs::remove_dir_all(&directory).ok();
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct StepCounter {
     writer: Arc<SummaryWriter>,
@@ -289,6 +554,34 @@ pub struct StepCounter {
 
 impl StepCounter {
     /// Counts over a number of steps.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use tensorfleet_client::monitored::{StepCounter, StopAtStep};
+    /// use tensorfleet_client::optimizer::{Optimizer, Sgd};
+    /// use tensorfleet_client::summary::SummaryWriter;
+    /// use tensorfleet_client::{Graph, MonitoredSession};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// # let name = format!("hook-count-{}", std::process::id());
+    /// # let directory = std::env::temp_dir().join(name);
+    /// # let writer = Arc::new(SummaryWriter::create(&directory)?);
+    /// # let graph = Graph::new();
+    /// # graph.global_step();
+    /// # let loss = graph.variable("w", 5.0f32).read().square();
+    /// # let train = Sgd::new(0.25).minimize(&loss);
+    /// let hook = StepCounter::every_steps(100, &writer);
+    /// # let mut session = MonitoredSession::builder(&graph)
+    /// #     .hook(StopAtStep::new(3))
+    /// #     .hook(hook)
+    /// #     .open()?;
+    /// # while !session.should_stop() {
+    /// #     session.run((), &train)?;
+    /// # }
+    /// # std::fs::remove_dir_all(&directory).ok();
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn every_steps(steps: i64, writer: &Arc<SummaryWriter>) -> StepCounter {
         StepCounter {
             writer: Arc::clone(writer),
@@ -323,6 +616,32 @@ impl Hook for StepCounter {
 }
 
 /// Hands values to the program every so many steps, to be printed or looked at.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tensorfleet_client::monitored::{Logger, StopAtStep};
+/// use tensorfleet_client::optimizer::{Optimizer, Sgd};
+/// use tensorfleet_client::{Graph, MonitoredSession};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
+/// let log = Arc::clone(&seen);
+/// let graph = Graph::new();
+/// graph.global_step();
+/// let loss = graph.variable("w", 5.0f32).read().square();
+/// let train = Sgd::new(0.25).minimize(&loss);
+/// let mut session = MonitoredSession::builder(&graph)
+///     .hook(StopAtStep::new(3))
+///     .hook(Logger::every_steps(2, [&loss], move |values| log.lock().unwrap().push(values)))
+///     .open()?;
+/// while !session.should_stop() {
+///     session.run((), &train)?;
+/// }
+/// // The first and the third step.
+/// assert_eq!(seen.lock().unwrap().len(), 2);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Logger<F> {
     outputs: Vec<Output>,
     every: usize,
@@ -341,6 +660,28 @@ impl<F> fmt::Debug for Logger<F> {
 
 impl<F: FnMut(Vec<Tensor>)> Logger<F> {
     /// Calls `log` with the values of `outputs` with the first step and every `steps` after it.
+    ///
+    /// ```
+    /// use tensorfleet_client::monitored::{Logger, StopAtStep};
+    /// use tensorfleet_client::optimizer::{Optimizer, Sgd};
+    /// use tensorfleet_client::{Graph, MonitoredSession};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// # let graph = Graph::new();
+    /// # graph.global_step();
+    /// # let loss = graph.variable("w", 5.0f32).read().square();
+    /// # let train = Sgd::new(0.25).minimize(&loss);
+    /// let hook = Logger::every_steps(100, [&loss], |values| println!("{values:?}"));
+    /// # let mut session = MonitoredSession::builder(&graph)
+    /// #     .hook(StopAtStep::new(3))
+    /// #     .hook(hook)
+    /// #     .open()?;
+    /// # while !session.should_stop() {
+    /// #     session.run((), &train)?;
+    /// # }
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn every_steps<'a>(
         steps: usize,
         outputs: impl IntoIterator<Item = &'a Output>,
@@ -367,17 +708,37 @@ impl<F: FnMut(Vec<Tensor>)> Hook for Logger<F> {
 }
 
 /// Where [`FinalOps`] leaves what it computed.
+///
+/// The example of [`FinalOps`] uses it.
 #[derive(Clone, Debug, Default)]
 pub struct FinalValues(Arc<Mutex<Option<Vec<Tensor>>>>);
 
 impl FinalValues {
     /// The values, once training has ended.
+    ///
+    /// The example of [`FinalOps`] uses it.
     pub fn get(&self) -> Option<Vec<Tensor>> {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
     }
 }
 
 /// Computes something when training has ended.
+///
+/// ```
+/// use tensorfleet_client::monitored::FinalOps;
+/// use tensorfleet_client::{Graph, MonitoredSession};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let w = graph.variable("w", 5.0f32);
+/// let (hook, last) = FinalOps::new([w.snapshot()]);
+/// let session = MonitoredSession::builder(&graph).hook(hook).open()?;
+/// assert!(last.get().is_none());
+/// session.finish()?;
+/// assert_eq!(last.get().expect("it has ended")[0].scalar_value::<f32>()?, 5.0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct FinalOps {
     outputs: Vec<Output>,
@@ -386,6 +747,8 @@ pub struct FinalOps {
 
 impl FinalOps {
     /// Computes outputs at the end, and says where they are then.
+    ///
+    /// The example of [`FinalOps`] uses it.
     pub fn new<'a>(outputs: impl IntoIterator<Item = &'a Output>) -> (FinalOps, FinalValues) {
         let values = FinalValues::default();
         let outputs = outputs.into_iter().cloned().collect();

@@ -23,6 +23,19 @@ use crate::saver::Saver;
 const POLL: Duration = Duration::from_millis(100);
 
 /// Says how a [`MonitoredSession`] works.
+///
+/// ```
+/// use tensorfleet_client::monitored::StopAtStep;
+/// use tensorfleet_client::{Graph, MonitoredSession};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let w = graph.variable("w", 5.0f32);
+/// let session = MonitoredSession::builder(&graph).chief(true).hook(StopAtStep::new(10)).open()?;
+/// assert_eq!(session.raw()?.run((), w.value::<f32>())?, 5.0);
+/// # Ok(())
+/// # }
+/// ```
 #[must_use]
 pub struct MonitoredSessionBuilder {
     graph: Graph,
@@ -46,12 +59,39 @@ impl fmt::Debug for MonitoredSessionBuilder {
 
 impl MonitoredSessionBuilder {
     /// Runs on a server, as `grpc://localhost:2222`, instead of in this process.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, MonitoredSession};
+    /// use tensorfleet_server::{Config, Server};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let server = Server::create_local_server(&Config::default(), true)?;
+    /// let graph = Graph::new();
+    /// let w = graph.variable("w", 5.0f32);
+    /// let mut session = MonitoredSession::builder(&graph).target(server.target()).open()?;
+    /// assert_eq!(session.run((), w.value::<f32>())?, 5.0);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn target(mut self, target: impl Into<String>) -> MonitoredSessionBuilder {
         self.target = Some(target.into());
         self
     }
 
     /// Sets the options of the session.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, MonitoredSession, SessionOptions};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let w = graph.variable("w", 5.0f32);
+    /// let options = SessionOptions::default().threads(1);
+    /// let mut session = MonitoredSession::builder(&graph).options(options).open()?;
+    /// assert_eq!(session.run((), w.value::<f32>())?, 5.0);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn options(mut self, options: SessionOptions) -> MonitoredSessionBuilder {
         self.options = options;
         self
@@ -59,24 +99,96 @@ impl MonitoredSessionBuilder {
 
     /// Begins from the newest checkpoint of a directory, if there is one. [`CheckpointSaver`] writes
     /// them.
+    ///
+    /// ```
+    /// use tensorfleet_client::monitored::CheckpointSaver;
+    /// use tensorfleet_client::{Graph, MonitoredSession};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// # let directory = std::env::temp_dir().join(format!("restore-from-{}", std::process::id()));
+    /// let graph = Graph::new();
+    /// let w = graph.variable("w", 5.0f32);
+    /// let change = w.assign(7.0);
+    /// for expected in [5.0, 7.0] {
+    ///     let mut session = MonitoredSession::builder(&graph)
+    ///         .restore_from(&directory)
+    ///         .hook(CheckpointSaver::every_steps(&directory, 1))
+    ///         .open()?;
+    ///     assert_eq!(session.run((), w.value::<f32>())?, expected);
+    ///     session.run((), (&change, &graph.global_step().assign_add(1)))?;
+    ///     session.finish()?;
+    /// }
+    /// # std::fs::remove_dir_all(&directory).ok();
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn restore_from(mut self, directory: impl Into<PathBuf>) -> MonitoredSessionBuilder {
         self.checkpoints = Some(directory.into());
         self
     }
 
     /// Says whether this process initialises the variables; others wait until they are there.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, MonitoredSession};
+    /// use tensorfleet_server::{Config, Server};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let server = Server::create_local_server(&Config::default(), true)?;
+    /// let graph = Graph::new();
+    /// let w = graph.variable("w", 5.0f32);
+    /// let open = |is_chief| {
+    ///     MonitoredSession::builder(&graph).target(server.target()).chief(is_chief).open()
+    /// };
+    /// let chief = open(true)?;
+    /// // The other finds the variable initialised.
+    /// assert_eq!(open(false)?.run((), w.value::<f32>())?, 5.0);
+    /// # drop(chief);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn chief(mut self, is_chief: bool) -> MonitoredSessionBuilder {
         self.is_chief = is_chief;
         self
     }
 
     /// Adds a hook; hooks are called in the order in which they were added.
+    ///
+    /// ```
+    /// use tensorfleet_client::monitored::StopAtStep;
+    /// use tensorfleet_client::{Graph, MonitoredSession};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let count = graph.global_step();
+    /// let add = count.assign_add(1);
+    /// let hook = StopAtStep::new(2);
+    /// let mut session = MonitoredSession::builder(&graph).hook(hook).open()?;
+    /// while !session.should_stop() {
+    ///     session.run((), &add)?;
+    /// }
+    /// assert_eq!(session.run((), count.value::<i64>())?, 2);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn hook(mut self, hook: impl Hook + 'static) -> MonitoredSessionBuilder {
         self.hooks.push(Box::new(hook));
         self
     }
 
     /// Opens the session. All variables must have been made; hooks may add nodes.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, MonitoredSession};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let w = graph.variable("w", 5.0f32);
+    /// let mut session = MonitoredSession::builder(&graph).open()?;
+    /// assert_eq!(session.run((), w.value::<f32>())?, 5.0);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn open(mut self) -> Result<MonitoredSession> {
         for hook in &mut self.hooks {
             hook.begin(&self.graph);
@@ -233,6 +345,17 @@ impl fmt::Debug for MonitoredSession {
 
 impl MonitoredSession {
     /// Begins to describe a session of a graph.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, MonitoredSession};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let session = MonitoredSession::builder(&graph).open()?;
+    /// session.finish()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn builder(graph: &Graph) -> MonitoredSessionBuilder {
         MonitoredSessionBuilder {
             graph: graph.clone(),
@@ -245,16 +368,61 @@ impl MonitoredSession {
     }
 
     /// Whether a hook has asked for the end of training.
+    ///
+    /// ```
+    /// use tensorfleet_client::monitored::StopAtStep;
+    /// use tensorfleet_client::optimizer::{Optimizer, Sgd};
+    /// use tensorfleet_client::{Graph, MonitoredSession};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// graph.global_step();
+    /// let loss = graph.variable("w", 5.0f32).read().square();
+    /// let train = Sgd::new(0.25).minimize(&loss);
+    /// let mut session = MonitoredSession::builder(&graph)
+    ///     .hook(StopAtStep::new(3))
+    ///     .open()?;
+    /// while !session.should_stop() {
+    ///     session.run((), &train)?;
+    /// }
+    /// assert!(session.should_stop());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn should_stop(&self) -> bool {
         self.should_stop
     }
 
     /// How often the session was opened anew because a task was lost.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, MonitoredSession};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let session = MonitoredSession::builder(&graph).open()?;
+    /// assert_eq!(session.recoveries(), 0);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn recoveries(&self) -> usize {
         self.recoveries
     }
 
     /// The session itself, whose steps hooks do not see.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, MonitoredSession};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let w = graph.variable("w", 5.0f32);
+    /// let session = MonitoredSession::builder(&graph).open()?;
+    /// // Hooks do not see this step, and it is not repeated when a task is lost.
+    /// assert_eq!(session.raw()?.run((), w.value::<f32>())?, 5.0);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn raw(&self) -> Result<&Session> {
         self.session.as_ref().ok_or_else(|| {
             Error::new(Code::Unavailable, "the session could not be opened anew".to_owned())
@@ -262,6 +430,19 @@ impl MonitoredSession {
     }
 
     /// Runs a step with the hooks around it; again if a task was lost on the way.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, MonitoredSession};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let x = graph.placeholder::<f32>([]);
+    /// let y = &x + 1.0;
+    /// let mut session = MonitoredSession::builder(&graph).open()?;
+    /// assert_eq!(session.run((&x, 2.0f32), y.value::<f32>())?, 3.0);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn run<F: Fetch>(&mut self, feeds: impl Feed, fetches: F) -> Result<F::Value> {
         let mut fed = Feeds::new(&self.setup.graph);
         feeds.add_to(&mut fed)?;
@@ -312,6 +493,20 @@ impl MonitoredSession {
     }
 
     /// Lets the hooks do what comes last, and closes the session.
+    ///
+    /// ```
+    /// use tensorfleet_client::monitored::FinalOps;
+    /// use tensorfleet_client::{Graph, MonitoredSession};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let w = graph.variable("w", 5.0f32);
+    /// let (hook, last) = FinalOps::new([w.snapshot()]);
+    /// MonitoredSession::builder(&graph).hook(hook).open()?.finish()?;
+    /// assert_eq!(last.get().expect("it has ended")[0].scalar_value::<f32>()?, 5.0);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn finish(mut self) -> Result<()> {
         let mut hooks = std::mem::take(&mut self.hooks);
         let session = self.raw()?;

@@ -45,6 +45,18 @@ impl fmt::Debug for KubernetesResolver {
 impl KubernetesResolver {
     /// Finds pods through a headless service, given as `service` or with its whole domain; all listen
     /// at one port.
+    ///
+    /// ```
+    /// use tensorfleet_cluster::spec::{ClusterResolver, KubernetesResolver};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let resolver = KubernetesResolver::new("training.default.svc", 2222);
+    /// let resolver = resolver.job("worker", "trainer", 1);
+    /// let cluster = resolver.cluster_spec()?;
+    /// assert_eq!(cluster.task_address("worker", 0)?, "trainer-0.training.default.svc:2222");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn new(domain: impl Into<String>, port: u16) -> KubernetesResolver {
         KubernetesResolver {
             domain: domain.into(),
@@ -55,6 +67,16 @@ impl KubernetesResolver {
     }
 
     /// Makes the pods of a StatefulSet the tasks of a job.
+    ///
+    /// ```
+    /// use tensorfleet_cluster::spec::{ClusterResolver, KubernetesResolver};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let resolver = KubernetesResolver::new("training", 2222).job("worker", "trainer", 3);
+    /// assert_eq!(resolver.cluster_spec()?.num_tasks("worker")?, 3);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn job(
         mut self,
@@ -67,6 +89,18 @@ impl KubernetesResolver {
     }
 
     /// Reads variables from elsewhere than this process.
+    ///
+    /// ```
+    /// use tensorfleet_cluster::spec::{ClusterResolver, KubernetesResolver, Task};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let resolver = KubernetesResolver::new("training", 2222)
+    ///     .job("worker", "trainer", 3)
+    ///     .environment(|name| (name == "HOSTNAME").then(|| "trainer-2".to_owned()));
+    /// assert_eq!(resolver.task()?, Some(Task::new("worker", 2)));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn environment(
         mut self,

@@ -25,6 +25,31 @@ pub(super) fn process_environment(name: &str) -> Option<String> {
 }
 
 /// Says what the cluster is, and which of its tasks this process is.
+///
+/// ```
+/// use tensorfleet_cluster::spec::{ClusterResolver, ClusterSpec, Task};
+/// use tensorfleet_tensor::Result;
+///
+/// /// A cluster whose addresses count up.
+/// struct Ports(u32);
+///
+/// impl ClusterResolver for Ports {
+///     fn cluster_spec(&self) -> Result<ClusterSpec> {
+///         let tasks = (0..self.0).map(|task| format!("localhost:{}", 2222 + task)).collect();
+///         ClusterSpec::from_lists([("worker", tasks)])
+///     }
+///
+///     fn task(&self) -> Result<Option<Task>> {
+///         Ok(Some(Task::new("worker", 0)))
+///     }
+/// }
+///
+/// # fn main() -> tensorfleet_tensor::Result<()> {
+/// assert_eq!(Ports(2).master(None)?, "grpc://localhost:2222");
+/// assert_eq!(Ports(2).master(Some(&Task::new("worker", 1)))?, "grpc://localhost:2223");
+/// # Ok(())
+/// # }
+/// ```
 pub trait ClusterResolver {
     /// The cluster as it is now.
     fn cluster_spec(&self) -> Result<ClusterSpec>;
@@ -46,6 +71,17 @@ pub trait ClusterResolver {
 }
 
 /// A cluster that the program knows.
+///
+/// ```
+/// use tensorfleet_cluster::spec::{ClusterResolver, ClusterSpec, SimpleResolver, Task};
+///
+/// # fn main() -> tensorfleet_tensor::Result<()> {
+/// let cluster = ClusterSpec::from_lists([("worker", vec!["a:1", "b:1"])])?;
+/// let resolver = SimpleResolver { cluster, task: Some(Task::new("worker", 1)) };
+/// assert_eq!(resolver.master(None)?, "grpc://b:1");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct SimpleResolver {
     pub cluster: ClusterSpec,
@@ -63,6 +99,16 @@ impl ClusterResolver for SimpleResolver {
 }
 
 /// The cluster of the environment variable `TF_CONFIG`.
+///
+/// ```
+/// use tensorfleet_cluster::spec::{ClusterResolver, TfConfigResolver};
+///
+/// // Without the variable there is no cluster.
+/// if std::env::var("TF_CONFIG").is_err() {
+///     let error = TfConfigResolver.cluster_spec().unwrap_err();
+///     assert_eq!(error.message(), "the environment variable TF_CONFIG is not set");
+/// }
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct TfConfigResolver;
 

@@ -14,6 +14,28 @@ use super::{ClusterResolver, ClusterSpec, Environment, Task, process_environment
 const MAX_TASKS: usize = 1 << 20;
 
 /// The cluster of a Slurm job step.
+///
+/// ```
+/// use tensorfleet_cluster::spec::{ClusterResolver, SlurmResolver, Task};
+///
+/// # fn main() -> tensorfleet_tensor::Result<()> {
+/// // What Slurm tells the second of four processes on two nodes.
+/// let variables = [
+///     ("SLURM_STEP_NODELIST", "node[1-2]"),
+///     ("SLURM_STEP_TASKS_PER_NODE", "2(x2)"),
+///     ("SLURM_PROCID", "1"),
+/// ];
+/// let resolver = SlurmResolver::new([("ps", 1), ("worker", 3)], 8888);
+/// let resolver = resolver.environment(move |name| {
+///     variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+/// });
+/// let cluster = resolver.cluster_spec()?;
+/// assert_eq!(cluster.task_address("ps", 0)?, "node1:8888");
+/// assert_eq!(cluster.task_address("worker", 2)?, "node2:8889");
+/// assert_eq!(resolver.task()?, Some(Task::new("worker", 0)));
+/// # Ok(())
+/// # }
+/// ```
 pub struct SlurmResolver {
     jobs: Vec<(String, u32)>,
     port_base: u16,
@@ -32,6 +54,25 @@ impl fmt::Debug for SlurmResolver {
 impl SlurmResolver {
     /// Shares the processes of the step among jobs, each with its number of tasks; without jobs all
     /// are workers. Processes of one node listen at `port_base` and the ports after it.
+    ///
+    /// ```
+    /// use tensorfleet_cluster::spec::{ClusterResolver, SlurmResolver};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// // What Slurm tells the second of four processes on two nodes.
+    /// let variables = [
+    ///     ("SLURM_STEP_NODELIST", "node[1-2]"),
+    ///     ("SLURM_STEP_TASKS_PER_NODE", "2(x2)"),
+    ///     ("SLURM_PROCID", "1"),
+    /// ];
+    /// let resolver = SlurmResolver::new([("ps", 1), ("worker", 3)], 8888);
+    /// let resolver = resolver.environment(move |name| {
+    ///     variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+    /// });
+    /// assert_eq!(resolver.cluster_spec()?.num_tasks("worker")?, 3);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn new<J: Into<String>>(
         jobs: impl IntoIterator<Item = (J, u32)>,
         port_base: u16,
@@ -44,6 +85,25 @@ impl SlurmResolver {
     }
 
     /// Reads variables from elsewhere than this process.
+    ///
+    /// ```
+    /// use tensorfleet_cluster::spec::{ClusterResolver, SlurmResolver, Task};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// // What Slurm tells the second of four processes on two nodes.
+    /// let variables = [
+    ///     ("SLURM_STEP_NODELIST", "node[1-2]"),
+    ///     ("SLURM_STEP_TASKS_PER_NODE", "2(x2)"),
+    ///     ("SLURM_PROCID", "1"),
+    /// ];
+    /// let resolver = SlurmResolver::new([("ps", 1), ("worker", 3)], 8888);
+    /// let resolver = resolver.environment(move |name| {
+    ///     variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+    /// });
+    /// assert_eq!(resolver.task()?, Some(Task::new("worker", 0)));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn environment(
         mut self,

@@ -7,6 +7,20 @@ use tensorfleet_tensor::{Context, Result, invalid_argument};
 use super::{ClusterResolver, ClusterSpec, Task};
 
 /// The jobs of several resolvers together; this process is the task that the first of them says.
+///
+/// ```
+/// use tensorfleet_cluster::spec::{ClusterResolver, ClusterSpec, SimpleResolver, UnionResolver};
+/// use tensorfleet_tensor::Result;
+///
+/// # fn main() -> tensorfleet_tensor::Result<()> {
+/// let part = |job: &str, address: &str| -> Result<SimpleResolver> {
+///     Ok(SimpleResolver { cluster: ClusterSpec::from_lists([(job, vec![address])])?, task: None })
+/// };
+/// let union = UnionResolver::default().with(part("ps", "a:1")?).with(part("worker", "b:1")?);
+/// assert_eq!(union.cluster_spec()?.jobs().collect::<Vec<_>>(), ["ps", "worker"]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Default)]
 pub struct UnionResolver {
     parts: Vec<Box<dyn ClusterResolver>>,
@@ -20,6 +34,19 @@ impl fmt::Debug for UnionResolver {
 
 impl UnionResolver {
     /// Adds a resolver.
+    ///
+    /// ```
+    /// use tensorfleet_cluster::spec::{ClusterResolver, ClusterSpec, SimpleResolver, UnionResolver};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let jobs = [("ps", vec!["a:1"])];
+    /// let cluster = ClusterSpec::from_lists(jobs)?;
+    /// let part = SimpleResolver { cluster: cluster.clone(), task: None };
+    /// let union = UnionResolver::default().with(part);
+    /// assert_eq!(union.cluster_spec()?, cluster);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn with(mut self, resolver: impl ClusterResolver + 'static) -> UnionResolver {
         self.parts.push(Box::new(resolver));
