@@ -36,7 +36,7 @@ fn main() -> Result<()> {
     // A step that the server has prepared, for other matrices.
     let step = session.callable([&x], trace.value::<f32>())?;
     let halves: Vec<f32> = [1.0f32, 2.0, 4.0]
-        .iter()
+        .into_iter()
         .map(|scale| step.run([[[4.0 * scale, scale], [2.0 * scale, 3.0 * scale]]]))
         .collect::<Result<_>>()?;
     println!("those of multiples are {halves:.3?}");
