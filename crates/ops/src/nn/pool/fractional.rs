@@ -6,7 +6,7 @@ use tensorfleet_framework::{
     Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, cpu,
 };
 use tensorfleet_kernels::random::{GuardedPhilox, entropy, shuffle};
-use tensorfleet_tensor::{DType, Result, Shape, Tensor, dispatch, invalid_argument};
+use tensorfleet_tensor::{DType, Error, Result, Shape, Tensor, dispatch, invalid_argument};
 
 use super::super::unsupported;
 use crate::sparse::number::{Number, Real};
@@ -177,9 +177,11 @@ impl Kernel for Fractional {
         if let Some(low) = ratio.iter().find(|&&ratio| ratio.is_nan() || ratio < 1.0) {
             return Err(invalid_argument!("pooling_ratio cannot be smaller than 1, got: {low}"));
         }
+        let takes_maximum = attrs.op() == "FractionalMaxPool";
         if ratio[0] != 1.0 || ratio[3] != 1.0 {
             return Err(tensorfleet_tensor::unimplemented_error!(
-                "Fractional pooling is not yet supported on the batch nor channel dimension."
+                "Fractional {} pooling is not yet supported on the batch nor channel dimension.",
+                if takes_maximum { "max" } else { "average" }
             ));
         }
         let mut seeds = [attrs.int("seed")?, attrs.int("seed2")?];
@@ -197,7 +199,7 @@ impl Kernel for Fractional {
             pseudo_random: attrs.bool("pseudo_random")?,
             overlapping: attrs.bool("overlapping")?,
             seeds,
-            takes_maximum: attrs.op() == "FractionalMaxPool",
+            takes_maximum,
         })
     }
 
@@ -290,18 +292,40 @@ fn averages<T: Number>(grid: &Grid<'_>, values: &[T], out: &mut [T]) {
     });
 }
 
-/// Checks the positions that a gradient is told, against the size of their axis.
-fn check_cuts(starts: &Tensor, input: usize, outputs: usize, what: &str) -> Result<()> {
-    let values = starts.values::<i64>()?;
-    let ordered = values.windows(2).all(|pair| pair[0] <= pair[1]);
-    let within = values.iter().all(|&start| start >= 0 && start as u64 <= input as u64);
-    if values.len() <= outputs || !ordered || !within {
-        return Err(invalid_argument!(
-            "Given {what} of {} positions does not cut an axis of {input} into {outputs} windows",
-            values.len()
-        ));
+/// The windows that a gradient is told, of which there are `outputs`, or why they are refused.
+fn told_cuts<'a>(
+    starts: &'a Tensor,
+    input: usize,
+    outputs: usize,
+    overlapping: bool,
+    refuse: impl FnOnce(&[i64]) -> Error,
+) -> Result<Cuts<'a>> {
+    let starts = starts.values::<i64>()?;
+    let used = &starts[..=outputs];
+    // A window that does not overlap ends before the next one begins, so that one begins above 0.
+    let least_end = i64::from(!overlapping);
+    if used.windows(2).any(|pair| pair[0] < 0 || pair[1] < least_end) {
+        return Err(refuse(starts));
     }
-    Ok(())
+    Ok(Cuts { starts: used, input, overlapping })
+}
+
+/// That a forward op with these windows would not have given the output of which this is told.
+fn not_the_output() -> Error {
+    invalid_argument!("tensor_out_dup is not the same as tensor_out")
+}
+
+/// Refuses an image batch of another rank, or without values.
+fn check_images(images: &Tensor, what: &str) -> Result<()> {
+    let problem = if images.rank() != 4 {
+        "should be a tensor of rank 4"
+    } else if images.num_elements() == 0 {
+        "must not be empty"
+    } else {
+        return Ok(());
+    };
+    let (dtype, shape) = (images.dtype(), images.shape());
+    Err(invalid_argument!("{what} {problem}, got Tensor<type: {dtype} shape: {shape}>"))
 }
 
 #[derive(Debug)]
@@ -317,34 +341,36 @@ impl Kernel for MaxGrad {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let (input, output, gradient) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
         let (rows, columns) = (ctx.input(3)?, ctx.input(4)?);
-        let &[batch, height, width, channels] = input.dims() else {
-            return Err(invalid_argument!("orig_input must be 4-dimensional"));
+        check_images(input, "orig_input")?;
+        check_images(output, "orig_output")?;
+        for (cuts, what) in [(rows, "row"), (columns, "col")] {
+            if cuts.rank() != 1 {
+                return Err(invalid_argument!(
+                    "{what}_pooling_sequence must be a vector, received shape {}",
+                    cuts.shape()
+                ));
+            }
+        }
+        let (&[batch, height, width, channels], &[_, out_rows, out_columns, _]) =
+            (input.dims(), output.dims())
+        else {
+            return Err(not_the_output());
         };
-        if output.rank() != 4 {
-            return Err(invalid_argument!("orig_output must be 4-dimensional"));
+        let fits = rows.num_elements() == out_rows + 1 && columns.num_elements() == out_columns + 1;
+        if !fits || gradient.shape() != output.shape() {
+            return Err(not_the_output());
         }
-        if gradient.shape() != output.shape() {
-            return Err(invalid_argument!(
-                "out_backprop must have the shape of orig_output, {}, got {}",
-                output.shape(),
-                gradient.shape()
-            ));
-        }
-        check_cuts(rows, height, output.dims()[1], "row_pooling_sequence")?;
-        check_cuts(columns, width, output.dims()[2], "col_pooling_sequence")?;
-        let overlapping = self.overlapping;
+        let cuts = |starts, size, outputs| {
+            told_cuts(starts, size, outputs, self.overlapping, |_| not_the_output())
+        };
         let grid = Grid {
             batch,
             channels,
-            rows: Cuts { starts: rows.values()?, input: height, overlapping },
-            columns: Cuts { starts: columns.values()?, input: width, overlapping },
+            rows: cuts(rows, height, out_rows)?,
+            columns: cuts(columns, width, out_columns)?,
         };
         if grid.output_shape()? != *output.shape() {
-            return Err(invalid_argument!(
-                "orig_output must have shape {}, got {}",
-                grid.output_shape()?,
-                output.shape()
-            ));
+            return Err(not_the_output());
         }
         let result = dispatch!(
             input.dtype(),
@@ -359,9 +385,7 @@ impl Kernel for MaxGrad {
                         out[from] = out[from].plus(gradient[to]);
                     });
                     if again != given {
-                        return Err(invalid_argument!(
-                            "tensor_out_dup is not the same as tensor_out"
-                        ));
+                        return Err(not_the_output());
                     }
                     Ok(())
                 })
@@ -388,24 +412,46 @@ impl Kernel for AvgGrad {
         let (rows, columns) = (ctx.input(2)?, ctx.input(3)?);
         if *sizes.dims() != [4] {
             return Err(invalid_argument!(
-                "original input tensor shape must be 1-dimensional and 4 elements"
+                "original input tensor shape must be1-dimensional and 4 elements"
             ));
+        }
+        let &[_, out_rows, out_columns, _] = gradient.dims() else {
+            return Err(invalid_argument!("out_backprop must be 4-dimensional"));
+        };
+        if gradient.num_elements() == 0 {
+            return Err(invalid_argument!(
+                "out_backprop must be positive for all dimension, got:0"
+            ));
+        }
+        for (cuts, outputs, what) in [(rows, out_rows, "row"), (columns, out_columns, "col")] {
+            if cuts.num_elements() <= outputs {
+                return Err(invalid_argument!(
+                    "Given out_backprop shape {}, {what}_seq_tensor must have at least {} \
+                     elements, but got {}",
+                    gradient.shape(),
+                    outputs + 1,
+                    cuts.num_elements()
+                ));
+            }
         }
         let input = Shape::from_signed(sizes.values()?)?;
         let &[batch, height, width, channels] = input.dims() else {
             return Err(invalid_argument!("original input tensor shape must have 4 elements"));
         };
-        if gradient.rank() != 4 {
-            return Err(invalid_argument!("out_backprop must be 4-dimensional"));
-        }
-        check_cuts(rows, height, gradient.dims()[1], "row_pooling_sequence")?;
-        check_cuts(columns, width, gradient.dims()[2], "col_pooling_sequence")?;
-        let overlapping = self.overlapping;
+        let cuts = |starts, size, outputs, what| {
+            told_cuts(starts, size, outputs, self.overlapping, |values| {
+                let values: Vec<_> = values.iter().map(i64::to_string).collect();
+                let values = values.join(" ");
+                invalid_argument!(
+                    "{what} sequence tensor values must not be negative, got {values}"
+                )
+            })
+        };
         let grid = Grid {
             batch,
             channels,
-            rows: Cuts { starts: rows.values()?, input: height, overlapping },
-            columns: Cuts { starts: columns.values()?, input: width, overlapping },
+            rows: cuts(rows, height, out_rows, "Row")?,
+            columns: cuts(columns, width, out_columns, "Column")?,
         };
         if grid.output_shape()? != *gradient.shape() {
             return Err(invalid_argument!(
