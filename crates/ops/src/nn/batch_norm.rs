@@ -221,8 +221,15 @@ fn check_input(x: &Tensor, channels_first: bool, what: &str) -> Result<(Layout, 
     Ok((layout, channels))
 }
 
+fn check_vector(tensor: &Tensor, what: &str) -> Result<()> {
+    if tensor.rank() == 1 {
+        return Ok(());
+    }
+    Err(invalid_argument!("{what} must be 1-dimensional{}", tensor.shape()))
+}
+
 fn check_channels(tensor: &Tensor, channels: usize, what: &str) -> Result<()> {
-    if tensor.dims() == [channels] {
+    if tensor.num_elements() == channels {
         return Ok(());
     }
     Err(invalid_argument!(
@@ -275,12 +282,24 @@ impl Kernel for BatchNorm {
         let (x, scale, offset) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
         let (mean, variance) = (ctx.input(3)?, ctx.input(4)?);
         let (layout, channels) = check_input(x, self.channels_first, "input")?;
+        for (tensor, what) in [
+            (scale, "scale"),
+            (offset, "offset"),
+            (mean, "estimated_mean"),
+            (variance, "estimated_variance"),
+        ] {
+            check_vector(tensor, what)?;
+        }
         check_channels(scale, channels, "scale")?;
         check_channels(offset, channels, "offset")?;
         if !self.is_training || self.factor != 1.0 {
-            let when = if self.is_training { "" } else { "When is_training=false, " };
-            check_channels(mean, channels, &format!("{when}mean"))?;
-            check_channels(variance, channels, &format!("{when}variance"))?;
+            let when = if self.is_training {
+                "When exponential_avg_factor != 1"
+            } else {
+                "When is_training=false"
+            };
+            check_channels(mean, channels, &format!("{when}, mean"))?;
+            check_channels(variance, channels, &format!("{when}, variance"))?;
         }
         let par = Parallel::new(ctx.parallelism());
         let side = match ctx.num_inputs() {
@@ -334,11 +353,11 @@ impl Kernel for BatchNorm {
         )?;
         let y = self.finish(from_channels_last(par, y, layout)?, side)?;
         let rows = x.num_elements() / channels;
-        let running = if !self.is_training {
-            (batch_mean.clone(), batch_variance.clone())
-        } else if rows == 0 {
+        let running = if rows == 0 {
             // Nothing has no mean.
             (vec![f32::NAN; channels], vec![f32::NAN; channels])
+        } else if !self.is_training {
+            (batch_mean.clone(), batch_variance.clone())
         } else {
             self.running(&batch_mean, &batch_variance, rows, mean, variance)?
         };
@@ -418,9 +437,21 @@ impl Kernel for BatchNormGrad {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let (gradient, x, scale) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
         let (mean, variance) = (ctx.input(3)?, ctx.input(4)?);
-        let (layout, channels) = check_input(gradient, self.channels_first, "y_backprop")?;
+        let (layout, channels) = check_input(gradient, self.channels_first, "input")?;
+        if x.rank() != 4 && x.rank() != 5 {
+            return Err(invalid_argument!("x must be 4 or 5-dimensional{}", x.shape()));
+        }
+        for (tensor, what) in [(scale, "scale"), (mean, "saved mean"), (variance, "saved variance")]
+        {
+            check_vector(tensor, what)?;
+        }
         if gradient.shape() != x.shape() {
-            return Err(invalid_argument!("x and y_backprop must have same shape"));
+            return Err(invalid_argument!(
+                "x and y_backprop must have same shape, but x has shape {} and y_backprop has \
+                 shape {}",
+                x.shape(),
+                gradient.shape()
+            ));
         }
         if layout.channels_first && layout.spatial == 3 && !self.is_training {
             return Err(invalid_argument!(
@@ -428,7 +459,8 @@ impl Kernel for BatchNormGrad {
                  tensor format for now."
             ));
         }
-        for (tensor, what) in [(scale, "scale"), (mean, "saved mean"), (variance, "saved variance")]
+        for (tensor, what) in
+            [(scale, "scale"), (mean, "reserve_space_1"), (variance, "reserve_space_2")]
         {
             check_channels(tensor, channels, what)?;
         }
