@@ -94,6 +94,8 @@ struct Nudged {
     min: f32,
     max: f32,
     scale: f32,
+    /// Levels for each unit, which the rounded scale does not tell exactly.
+    inverse: f32,
 }
 
 impl Nudged {
@@ -102,7 +104,8 @@ impl Nudged {
         if min == 0.0 && max == 0.0 {
             return None;
         }
-        let scale = (max - min) / (levels.max - levels.min);
+        let (width, steps) = (max - min, levels.max - levels.min);
+        let (scale, inverse) = (width / steps, steps / width);
         let zero = levels.min - min / scale;
         let zero = if zero < levels.min {
             levels.min
@@ -111,15 +114,28 @@ impl Nudged {
         } else {
             zero.round()
         };
-        Some(Nudged { min: (levels.min - zero) * scale, max: (levels.max - zero) * scale, scale })
+        let (min, max) = ((levels.min - zero) * scale, (levels.max - zero) * scale);
+        Some(Nudged { min, max, scale, inverse })
     }
 
     fn quantize(self, x: f32) -> f32 {
-        let inverse = 1.0 / self.scale;
-        let zero = (-self.min * inverse + 0.5).floor();
+        self.level(self.above_min(x) * self.inverse)
+    }
+
+    /// The op with one range in tensors divides, which decides otherwise between two levels.
+    fn quantize_dividing(self, x: f32) -> f32 {
+        self.level(self.above_min(x) / self.scale)
+    }
+
+    fn above_min(self, x: f32) -> f32 {
         let clamped = if x < self.max { x } else { self.max };
         let clamped = if clamped > self.min { clamped } else { self.min };
-        ((clamped - self.min) * inverse - zero + 0.5).floor() * self.scale
+        clamped - self.min
+    }
+
+    fn level(self, steps: f32) -> f32 {
+        let zero = (-self.min * self.inverse + 0.5).floor();
+        (steps - zero + 0.5).floor() * self.scale
     }
 
     fn contains(self, x: f32) -> bool {
@@ -223,7 +239,8 @@ impl Kernel for Vars {
         let channels = channels(self.per_channel, ctx.input(0)?)?;
         let ranges = ranges(ctx, 1, self.levels, channels)?;
         let mut output = ctx.take_input(0)?;
-        let quantize = |range: Option<Nudged>, x| range.map_or(0.0, |range| range.quantize(x));
+        let rule = if self.per_channel { Nudged::quantize } else { Nudged::quantize_dividing };
+        let quantize = |range: Option<Nudged>, x| range.map_or(0.0, |range| rule(range, x));
         let values = output.values_mut::<f32>()?;
         match ranges[..] {
             [range] => {
