@@ -1,7 +1,9 @@
 //! `EncodePng`, `EncodeJpeg` and `EncodeJpegVariableQuality`: files of pixels.
 
 use bytes::Bytes;
-use jpeg_encoder::{ColorType, Encoder, PixelDensity, PixelDensityUnit, SamplingFactor};
+use jpeg_encoder::{
+    ChromaSubsamplingMethod, ColorType, Encoder, PixelDensity, PixelDensityUnit, SamplingFactor,
+};
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, internal, invalid_argument};
 
@@ -157,6 +159,7 @@ impl Settings {
         } else {
             SamplingFactor::F_1_1
         });
+        encoder.set_chroma_subsampling_method(ChromaSubsamplingMethod::Average);
         if !self.xmp.is_empty() {
             let mut segment = b"http://ns.adobe.com/xap/1.0/\0".to_vec();
             segment.extend_from_slice(&self.xmp);
