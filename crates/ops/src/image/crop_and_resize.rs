@@ -85,12 +85,13 @@ struct Boxes<'a> {
 }
 
 impl<'a> Boxes<'a> {
-    fn new(boxes: &'a Tensor, indices: &'a Tensor) -> Result<Boxes<'a>> {
+    /// `separator` stands between a complaint and the shape that it is about.
+    fn new(boxes: &'a Tensor, indices: &'a Tensor, separator: &str) -> Result<Boxes<'a>> {
         if boxes.num_elements() == 0 && indices.num_elements() == 0 {
             return Ok(Boxes { corners: Vec::new(), images: &[] });
         }
         if boxes.rank() != 2 {
-            return Err(invalid_argument!("boxes must be 2-D, got: {}", boxes.shape()));
+            return Err(invalid_argument!("boxes must be 2-D{separator}{}", boxes.shape()));
         }
         if boxes.dims()[1] != 4 {
             return Err(invalid_argument!("boxes must have 4 columns"));
@@ -158,7 +159,7 @@ impl Kernel for CropAndResize {
         if from.height == 0 || from.width == 0 {
             return Err(invalid_argument!("image dimensions must be positive"));
         }
-        let boxes = Boxes::new(ctx.input(1)?, ctx.input(2)?)?;
+        let boxes = Boxes::new(ctx.input(1)?, ctx.input(2)?, ", got: ")?;
         let size = ctx.input(3)?;
         if size.rank() != 1 {
             return Err(invalid_argument!("crop_size must be 1-D{}", size.shape()));
@@ -241,7 +242,7 @@ impl Kernel for GradImage {
         if from.height == 0 || from.width == 0 {
             return Err(invalid_argument!("grads dimensions must be positive"));
         }
-        let boxes = Boxes::new(ctx.input(1)?, ctx.input(2)?)?;
+        let boxes = Boxes::new(ctx.input(1)?, ctx.input(2)?, "")?;
         if boxes.corners.len() != from.batch {
             return Err(invalid_argument!("boxes and grads have incompatible shape"));
         }
@@ -334,7 +335,7 @@ impl Kernel for GradBoxes {
         if to.channels != from.channels {
             return Err(invalid_argument!("image, grads depth differ"));
         }
-        let boxes = Boxes::new(ctx.input(2)?, ctx.input(3)?)?;
+        let boxes = Boxes::new(ctx.input(2)?, ctx.input(3)?, "")?;
         if boxes.corners.len() != from.batch {
             return Err(invalid_argument!("boxes and grads have incompatible shape"));
         }

@@ -4,6 +4,7 @@ use half::f16;
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
 use tensorfleet_tensor::{DType, Element, Result, invalid_argument};
 
+use super::grid::whole;
 use super::pixels::Images;
 
 pub(super) const OPS: &[Op] = &[
@@ -105,10 +106,9 @@ fn colors(ctx: &KernelContext<'_>, channels: usize) -> Result<Vec<Vec<f32>>> {
     Ok(COLORS.iter().map(|color| color.to_vec()).collect())
 }
 
-/// A coordinate in pixels; NaN is far outside.
+/// A coordinate in pixels.
 fn pixel(part: f32, len: usize) -> i64 {
-    let place = part * (len as f32 - 1.0);
-    if place.is_nan() { i64::MIN } else { place as i64 }
+    whole(part * (len as f32 - 1.0))
 }
 
 fn draw<T: Element>(

@@ -5,6 +5,7 @@ use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::random::{GuardedPhilox, Normal, Uniform, fill};
 use tensorfleet_tensor::{Result, Tensor, invalid_argument};
 
+use super::grid::whole;
 use super::pixels::Images;
 
 const OP: Op = Op {
@@ -164,7 +165,7 @@ impl ExtractGlimpse {
         } else if self.centered {
             place += image as f32 / 2.0;
         }
-        place as i64
+        whole(place)
     }
 
     fn fill(&self, par: Parallel, image: &[f32], out: &mut [f32]) {

@@ -11,11 +11,16 @@ pub(super) struct Alignment {
 }
 
 impl Alignment {
-    pub(super) fn new(attrs: &Attrs<'_>) -> Result<Alignment> {
-        let alignment = Alignment {
+    /// As the attributes say, which may contradict each other.
+    pub(super) fn unchecked(attrs: &Attrs<'_>) -> Result<Alignment> {
+        Ok(Alignment {
             align_corners: attrs.bool("align_corners")?,
             half_pixel_centers: attrs.bool("half_pixel_centers")?,
-        };
+        })
+    }
+
+    pub(super) fn new(attrs: &Attrs<'_>) -> Result<Alignment> {
+        let alignment = Alignment::unchecked(attrs)?;
         if alignment.align_corners && alignment.half_pixel_centers {
             return Err(invalid_argument!(
                 "If half_pixel_centers is True, align_corners must be False."
@@ -42,6 +47,13 @@ impl Alignment {
             pixel as f32 * scale
         }
     }
+}
+
+/// A place as a whole number. What no whole number is near, NaN too, is far before the first pixel,
+/// as the conversion of processors has it.
+pub(super) fn whole(place: f32) -> i64 {
+    // As many powers of two as an i64 has, which is its largest value and one.
+    if place.abs() < 2f32.powi(63) { place as i64 } else { i64::MIN }
 }
 
 /// A place between two pixels.

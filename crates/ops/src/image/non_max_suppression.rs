@@ -2,7 +2,9 @@
 
 use half::f16;
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
-use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument, resource_exhausted};
+use tensorfleet_tensor::{
+    DType, Error, Result, Shape, Tensor, invalid_argument, resource_exhausted,
+};
 
 use super::pixels::floats;
 use super::suppression::{Rule, intersection_over_union, suppress};
@@ -95,6 +97,7 @@ struct Suppression {
     /// The threshold of the first version; others have it as an input.
     overlap: Option<f32>,
     has_overlaps: bool,
+    is_third: bool,
     pads: bool,
 }
 
@@ -110,6 +113,7 @@ impl Kernel for Suppression {
         Ok(Suppression {
             overlap,
             has_overlaps: attrs.op() == "NonMaxSuppressionWithOverlaps",
+            is_third: attrs.op() == "NonMaxSuppressionV3",
             pads: attrs.get("pad_to_max_output_size").is_some()
                 && attrs.bool("pad_to_max_output_size")?,
         })
@@ -170,17 +174,14 @@ impl Suppression {
     fn rule(&self, ctx: &KernelContext<'_>) -> Result<Rule> {
         let limit = ctx.input(2)?;
         if !limit.shape().is_scalar() {
-            return Err(invalid_argument!(
-                "max_output_size must be 0-D, got shape {}",
-                limit.shape()
-            ));
+            return Err(self.not_a_scalar(limit, "max_output_size"));
         }
         let limit = usize::try_from(limit.scalar_value::<i32>()?)
             .map_err(|_| invalid_argument!("output size must be non-negative"))?;
         let number = |index: usize, name: &str| -> Result<f32> {
             let tensor = ctx.input(index)?;
             if !tensor.shape().is_scalar() {
-                return Err(invalid_argument!("{name} must be 0-D, got shape {}", tensor.shape()));
+                return Err(self.not_a_scalar(tensor, name));
             }
             Ok(floats(tensor)?[0])
         };
@@ -199,6 +200,17 @@ impl Suppression {
             return Err(invalid_argument!("soft_nms_sigma_val must be >= 0"));
         }
         Ok(Rule { limit, overlap, score, sigma })
+    }
+
+    /// A parameter that is no scalar. Only the third version tells its rank as well.
+    fn not_a_scalar(&self, tensor: &Tensor, name: &str) -> Error {
+        let shape = tensor.shape();
+        let more = if self.is_third && matches!(name, "max_output_size" | "iou_threshold") {
+            format!(" (Shape must be rank 0 but is rank {})", tensor.rank())
+        } else {
+            String::new()
+        };
+        invalid_argument!("{name} must be 0-D, got shape {shape}{more}")
     }
 
     /// Checks the first input and returns the number of boxes.

@@ -89,7 +89,7 @@ struct ResizeNearestGrad(Alignment);
 
 impl Kernel for ResizeNearestGrad {
     fn new(attrs: &Attrs<'_>) -> Result<ResizeNearestGrad> {
-        Ok(ResizeNearestGrad(Alignment::new(attrs)?))
+        Ok(ResizeNearestGrad(Alignment::unchecked(attrs)?))
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {

@@ -70,9 +70,16 @@ pub(super) fn suppress(
             let similarity = overlap(candidate.index, other);
             if rule.sigma > 0.0 {
                 candidate.score *= (-0.5 / rule.sigma * similarity * similarity).exp();
-            } else if similarity > rule.overlap {
-                dropped = true;
-                break;
+            } else {
+                match similarity.partial_cmp(&rule.overlap) {
+                    Some(Ordering::Greater) => {
+                        dropped = true;
+                        break;
+                    }
+                    Some(_) => (),
+                    // Boxes of which nobody knows whether they overlap are worth nothing.
+                    None => candidate.score = 0.0,
+                }
             }
             if candidate.score <= rule.score {
                 break;
