@@ -1,6 +1,6 @@
 //! A square matrix as the product of two triangular ones, with rows exchanged for large pivots.
 
-use num_traits::{Float, One, Zero};
+use num_traits::{Float, Zero};
 
 use super::matrix::Matrix;
 use super::scalar::{Scalar, add_scaled};
@@ -52,9 +52,13 @@ impl<S: Scalar> Factors<S> {
         (0..self.packed.rows).map(|i| self.packed[(i, i)])
     }
 
-    /// Whether no pivot vanished; a NaN is not invertible.
+    /// Whether no pivot vanished. As in TensorFlow, NaN is only seen where it comes first: elsewhere
+    /// it spreads to the result instead.
     pub(super) fn is_invertible(&self) -> bool {
-        self.diagonal().all(|pivot| pivot.modulus() > S::Real::zero())
+        let sizes = self.diagonal().map(Scalar::modulus);
+        sizes
+            .reduce(|least, size| if size < least { size } else { least })
+            .is_none_or(|least| least > S::Real::zero())
     }
 
     fn sign(&self) -> S {
@@ -73,7 +77,7 @@ impl<S: Scalar> Factors<S> {
             if size.is_zero() {
                 return (S::zero(), S::Real::neg_infinity());
             }
-            (sign * pivot.scale(<S::Real as One>::one() / size), sum + size.ln())
+            (sign * pivot.direction(), sum + size.ln())
         })
     }
 

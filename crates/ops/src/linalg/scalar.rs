@@ -3,7 +3,7 @@
 use std::ops::Neg;
 
 use num_complex::Complex;
-use num_traits::{Float, NumAssign, Zero};
+use num_traits::{Float, NumAssign, One, Zero};
 use tensorfleet_tensor::Element;
 
 /// A real or complex number. Algorithms are written once, for complex numbers; the conjugate of a
@@ -30,6 +30,11 @@ pub(super) trait Scalar: Element + NumAssign + Neg<Output = Self> {
     /// The square of the absolute value.
     fn norm_sqr(self) -> Self::Real {
         self.re() * self.re() + self.im() * self.im()
+    }
+
+    /// The number of the same direction whose absolute value is one.
+    fn direction(self) -> Self {
+        self.scale(<Self::Real as One>::one() / self.modulus())
     }
 
     fn scale(self, factor: Self::Real) -> Self {
@@ -65,6 +70,11 @@ macro_rules! scalars {
 
                 fn root(self) -> $real {
                     self.sqrt()
+                }
+
+                // Infinity has a sign too.
+                fn direction(self) -> $real {
+                    self.signum()
                 }
             }
 
