@@ -129,8 +129,15 @@ impl TensorArray {
         Ok(state)
     }
 
-    pub(super) fn dtype(&self) -> DType {
-        self.dtype
+    /// Checks that the type of the elements is what an op brings.
+    pub(super) fn check_written_dtype(&self, written: DType) -> Result<()> {
+        if self.dtype != written {
+            return Err(invalid_argument!(
+                "TensorArray dtype is {} but Op is trying to write dtype {written}.",
+                self.dtype
+            ));
+        }
+        Ok(())
     }
 
     /// Checks that the type of the elements is what an op expects.
@@ -246,7 +253,7 @@ impl TensorArray {
         if element.cleared {
             return Err(invalid_argument!(
                 "TensorArray {}: Could not read index {index} twice because it was cleared after \
-                 a previous read (perhaps try setting clear_after_read = false?)",
+                 a previous read (perhaps try setting clear_after_read = false?).",
                 self.name
             ));
         }

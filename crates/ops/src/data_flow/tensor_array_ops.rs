@@ -205,13 +205,10 @@ fn index_vector(ctx: &KernelContext<'_>) -> Result<Vec<i64>> {
 }
 
 /// The values that an op spreads over elements: rows of a tensor.
-fn value_rows<'a>(ctx: &'a KernelContext<'_>, index: usize) -> Result<&'a Tensor> {
+fn value_rows<'a>(ctx: &'a KernelContext<'_>, index: usize, complaint: &str) -> Result<&'a Tensor> {
     let value = ctx.input(index)?;
     if value.rank() == 0 {
-        return Err(invalid_argument!(
-            "Expected value to be at least a vector, but received shape: {}",
-            value.shape()
-        ));
+        return Err(invalid_argument!("{complaint} but received shape: {}", value.shape()));
     }
     Ok(value)
 }
@@ -229,13 +226,7 @@ impl Kernel for Write {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let index = scalar_index(ctx)?;
         let array = array_of(ctx)?;
-        if array.dtype() != self.dtype {
-            return Err(invalid_argument!(
-                "TensorArray dtype is {} but Op is trying to write dtype {}.",
-                array.dtype(),
-                self.dtype
-            ));
-        }
+        array.check_written_dtype(self.dtype)?;
         let value = ctx.take_input(2)?;
         array.write(index, value)?;
         let flow = ctx.take_input(3)?;
@@ -300,6 +291,13 @@ impl Kernel for Gather {
         }
         let values = indices.iter().map(|&i| array.read(i)).collect::<Result<Vec<_>>>()?;
         let first = values[0].shape();
+        if !self.element_shape.is_compatible_with(first) {
+            return Err(invalid_argument!(
+                "TensorArray was passed element_shape {} which does not match the Tensor at index \
+                 0: {first}",
+                self.element_shape
+            ));
+        }
         for (index, value) in indices.iter().zip(&values).skip(1) {
             if value.shape() != first {
                 return Err(invalid_argument!(
@@ -329,8 +327,12 @@ impl Kernel for Scatter {
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let array = array_of(ctx)?;
-        array.check_dtype(self.dtype)?;
-        let value = value_rows(ctx, if self.fills_all { 1 } else { 2 })?;
+        array.check_written_dtype(self.dtype)?;
+        let value = value_rows(
+            ctx,
+            if self.fills_all { 1 } else { 2 },
+            "Input value for unpack must be at least a vector",
+        )?;
         let indices = if self.fills_all {
             let (rows, size) = (value.dims()[0], array.size()?);
             if rows < size || (rows > size && !array.is_dynamic()?) {
@@ -453,7 +455,7 @@ impl Kernel for Split {
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let array = array_of(ctx)?;
-        array.check_dtype(self.dtype)?;
+        array.check_written_dtype(self.dtype)?;
         let lengths = ctx.input(2)?;
         if lengths.rank() != 1 {
             return Err(invalid_argument!(
@@ -461,7 +463,7 @@ impl Kernel for Split {
                 lengths.shape()
             ));
         }
-        let value = value_rows(ctx, 1)?;
+        let value = value_rows(ctx, 1, "Expected value to be at least a vector,")?;
         let lengths = lengths.values::<i64>()?;
         let total = lengths
             .iter()

@@ -171,6 +171,11 @@ impl Kernel for Concat {
             Some(shape) => (shape.clone(), Vec::new()),
             None => (shape_at(ctx, 1)?, ctx.input(2)?.to_i64_vec()?),
         };
+        if [&hint, &list.element_shape].iter().any(|shape| shape.dims.as_deref() == Some(&[])) {
+            return Err(invalid_argument!(
+                "Concat requires elements to be at least vectors, found scalars instead."
+            ));
+        }
         let first_dims = |shape: &PartialShape| PartialShape {
             dims: shape.dims.as_ref().map(|dims| dims.get(1..).unwrap_or(&[]).to_vec()),
         };
@@ -209,6 +214,13 @@ impl Kernel for Concat {
                         None => declared,
                     };
                     let Some(length) = length else {
+                        if self.element_shape.is_none() {
+                            return Err(invalid_argument!(
+                                "List contains uninitialized tensor at index {index} but \
+                                 leading_dims has only {} elements.",
+                                leading.len()
+                            ));
+                        }
                         return Err(invalid_argument!(
                             "Concating lists with uninitialized tensors is not supported in this \
                              version of TensorListConcat. Consider updating your GraphDef to run \

@@ -195,7 +195,7 @@ impl Kernel for FromTensor {
 fn scatter(elements: &mut Vec<Option<Tensor>>, tensor: &Tensor, indices: &[i64]) -> Result<()> {
     if indices.len() > tensor.dims()[0] {
         return Err(invalid_argument!(
-            "Expected len(indices) == tensor.shape[0], but saw: {} vs. {}",
+            "Invalid number of rows in input tensor. Expected: {} Actual: {}",
             indices.len(),
             tensor.dims()[0]
         ));
@@ -237,7 +237,7 @@ impl Kernel for Scatter {
         check_rows(tensor, &element_shape)?;
         if tensor.dims()[0] != indices.len() {
             return Err(invalid_argument!(
-                "Expected len(indices) == tensor.shape[0], but saw: {} vs. {}",
+                "Invalid number of rows in input tensor. Expected: {} Actual: {}",
                 indices.len(),
                 tensor.dims()[0]
             ));

@@ -142,6 +142,13 @@ impl Kernel for Scatter {
             if !is_ref && indices.num_elements() == 0 {
                 return Ok(());
             }
+            if !is_ref && updates.rank() > 0 && !updates.dims().starts_with(indices.dims()) {
+                return Err(invalid_argument!(
+                    "The shape of indices ({}) must be a prefix of the shape of updates ({})",
+                    indices.shape(),
+                    updates.shape()
+                ));
+            }
             check_shapes(params, indices, updates)?;
             let rows = rows(params.dims()[0], indices)?;
             let width = params.dims()[1..].iter().product();

@@ -171,7 +171,7 @@ fn check_shapes(target: &Tensor, indices: &Tensor, updates: &Tensor) -> Result<(
     let depth = depth(indices);
     if shape.dims().get(depth..) != updates.dims().get(batch..) || shape.rank() < depth {
         return Err(invalid_argument!(
-            "Dimensions [{depth},{}) of input[shape={shape}] must match dimensions [{batch},{}) of \
+            "Dimensions [{depth},{}) of input[shape={shape}] must match dimensions [{depth},{}) of \
              updates[shape={}]",
             shape.rank(),
             updates.rank(),

@@ -4,7 +4,7 @@ use half::{bf16, f16};
 use tensorfleet_framework::{Attrs, GradientContext, InputGradients, Kernel, KernelContext, Value};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::conv::{self, Conv};
-use tensorfleet_tensor::{DType, Result, Shape, Tensor, dispatch, invalid_argument};
+use tensorfleet_tensor::{DType, Error, Result, Shape, Tensor, dispatch, invalid_argument};
 
 use super::super::layout::channels_last;
 use super::{Spec, cost, integer};
@@ -50,9 +50,15 @@ impl Gradient {
     fn check(&self, input: &Shape, filter: &Shape, gradient: &Shape) -> Result<Conv> {
         let (spec, label) = (&self.spec, self.label);
         let rank = spec.layout.rank();
+        let is_volume = spec.layout.spatial == 3;
         for (name, shape) in [("input", input), ("filter", filter), ("out_backprop", gradient)] {
             if shape.rank() != rank {
-                return Err(invalid_argument!("{label}: {name} must be {rank}-dimensional"));
+                return Err(if is_volume {
+                    let sizes = if name == "filter" { "_sizes" } else { "" };
+                    invalid_argument!("{name}{sizes} tensor must have 5 dimensions")
+                } else {
+                    invalid_argument!("{label}: {name} must be {rank}-dimensional")
+                });
             }
         }
         let (input, filter, gradient) = (input.dims(), filter.dims(), gradient.dims());
@@ -72,15 +78,19 @@ impl Gradient {
             ));
         }
         if !in_channels.is_multiple_of(depth) {
-            return Err(invalid_argument!(
-                "{label}: input depth must be evenly divisible by filter depth"
-            ));
+            return Err(if is_volume {
+                other_channels("input", in_channels, depth)
+            } else {
+                invalid_argument!("{label}: input depth must be evenly divisible by filter depth")
+            });
         }
         let (groups, out_channels) = (in_channels / depth, filter[rank - 1]);
         if out_channels != gradient[channel_axis] {
-            return Err(invalid_argument!(
-                "{label}: filter and out_backprop must have the same out_depth"
-            ));
+            return Err(if is_volume {
+                other_channels("out_backprop", gradient[channel_axis], out_channels)
+            } else {
+                invalid_argument!("{label}: filter and out_backprop must have the same out_depth")
+            });
         }
         if groups == 0 || !out_channels.is_multiple_of(groups) {
             return Err(invalid_argument!(
@@ -281,4 +291,12 @@ pub(super) fn of_input_gradient(
     let of_filter = g.call_with_attrs(by_filter, [grad, shape, out_backprop])?;
     let of_output = g.call_with_attrs(convolution, [grad, filter])?;
     Ok(vec![None, Some(of_filter.into()), Some(of_output.into())])
+}
+
+/// That a tensor and the filter of a volume convolution disagree about channels.
+fn other_channels(name: &str, channels: usize, wanted: usize) -> Error {
+    invalid_argument!(
+        "{name} and filter_sizes must have the same number of channels. Got {channels} for {name} \
+         and {wanted} for filter_sizes"
+    )
 }

@@ -131,7 +131,7 @@ impl Kernel for MaxPoolGrad {
         let (input, output, gradient) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
         let tensors = [("tensor_in", input), ("tensor_out", output), ("out_backprop", gradient)];
         check_rank(spec, &tensors)?;
-        let windows = spec.windows(ctx, 3)?.into_owned().within_space()?;
+        let windows = spec.windows(ctx, 3)?.into_owned().within_space("MaxPoolingGrad")?;
         let pool = spec.pool(&windows, input.dims())?;
         spec.check_outputs(&pool, &[("orig_output", output), ("grad", gradient)])?;
         if input.dtype() != gradient.dtype() {
@@ -224,7 +224,7 @@ impl Kernel for MaxPoolGradGrad {
         let tensors =
             [("tensor_in", input), ("tensor_out", output), ("out_grad_backprop", gradient)];
         check_rank(spec, &tensors)?;
-        let windows = spec.windows(ctx, 3)?.into_owned().within_space()?;
+        let windows = spec.windows(ctx, 3)?.into_owned().within_space("MaxPoolingGradGrad")?;
         let pool = spec.pool(&windows, input.dims())?;
         spec.check_outputs(&pool, &[("orig_output", output)])?;
         if gradient.shape() != input.shape() {

@@ -50,11 +50,11 @@ impl Windows {
         })
     }
 
-    /// Refuses windows of several channels.
-    pub(super) fn within_space(self) -> Result<Windows> {
+    /// Refuses windows of several channels, of which `what` knows nothing.
+    pub(super) fn within_space(self, what: &str) -> Result<Windows> {
         if self.depth != [1, 1] {
             return Err(unimplemented_error!(
-                "Non-spatial pooling is not yet supported on the depth dimension."
+                "{what} is not yet supported on the depth dimension."
             ));
         }
         Ok(self)
@@ -84,7 +84,12 @@ impl Spec {
 
     pub(super) fn new(attrs: &Attrs<'_>) -> Result<Spec> {
         let mut spec = Spec::with_depth(attrs)?;
-        spec.windows = spec.windows.map(Windows::within_space).transpose()?;
+        let what = match attrs.op() {
+            "MaxPoolGrad" => "MaxPoolingGrad",
+            "MaxPoolGradGrad" => "MaxPoolingGradGrad",
+            _ => "Non-spatial pooling",
+        };
+        spec.windows = spec.windows.map(|windows| windows.within_space(what)).transpose()?;
         Ok(spec)
     }
 
