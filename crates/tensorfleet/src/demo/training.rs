@@ -4,13 +4,15 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use tensorfleet_client::{Session, SessionOptions};
-use tensorfleet_server::{LocalCluster, Server};
-use tensorfleet_strategy::{Coordinator, Loss, Mode, OnLoss, Replica};
-use tensorfleet_tensor::{Context, Result, internal};
+use tensorfleet_client::{Session, SessionOptions, Spread};
+use tensorfleet_server::LocalCluster;
+use tensorfleet_strategy::{
+    Coordinator, Loss, Mode, Model, OnLoss, ParameterServerStrategy, Worker,
+};
+use tensorfleet_tensor::{Result, internal, invalid_argument};
 
 use super::data::{Batches, Digits, Images, PIXELS};
-use super::model::{Model, Update};
+use super::model::{self, Classifier, Update};
 use super::progress::{Now, Progress, Sample};
 
 /// Images of a batch.
@@ -41,50 +43,33 @@ impl Common {
     }
 }
 
-/// A worker's copy of the model, with its session.
+/// A worker's copy of the model, and what it learns from.
 #[derive(Debug)]
-struct Worker {
-    index: usize,
-    model: Model,
-    session: Session,
+struct Trainee {
+    worker: usize,
+    classifier: Classifier,
     batches: Batches,
     common: Arc<Common>,
 }
 
-impl Worker {
-    /// Opens a session that sees no other worker, so that it does not care for their fate.
-    fn connect(
-        index: usize,
-        server: &Server,
-        model: Model,
-        common: &Arc<Common>,
-    ) -> Result<Worker> {
-        let options = SessionOptions::default()
-            .device_filter("/job:ps")
-            .device_filter(format!("/job:worker/task:{index}"))
-            .timeout(STEP_TIMEOUT);
-        let session = Session::connect_with(&server.target(), &model.graph, &options)?;
-        let batches = Batches::new(common.digits.train.len(), index as u64);
-        Ok(Worker { index, model, session, batches, common: Arc::clone(common) })
-    }
-
+impl Trainee {
     fn batch(&mut self) -> Images {
         self.common.digits.train.select(&self.batches.draw(BATCH))
     }
 
     /// The part of held-out images that are recognised.
-    fn evaluate(&self) -> Result<f32> {
+    fn evaluate(&self, session: &Session) -> Result<f32> {
         let Images { pixels, classes } = &self.common.digits.held_out;
         let images = ([classes.len(), PIXELS], pixels.as_slice());
-        let feeds = ((&self.model.images, images), (&self.model.classes, classes));
-        self.session.run(feeds, self.model.accuracy.value::<f32>())
+        let feeds = ((&self.classifier.images, images), (&self.classifier.classes, classes));
+        session.run(feeds, self.classifier.accuracy.value::<f32>())
     }
 }
 
-impl Replica for Worker {
-    fn step(&mut self) -> Result<()> {
+impl Model for Trainee {
+    fn step(&mut self, session: &Session) -> Result<()> {
         let Images { pixels, classes } = self.batch();
-        let Worker { model, session, .. } = &*self;
+        let model = &self.classifier;
         let Update::Alone(train) = &model.update else {
             return Err(internal!("this model is trained in rounds"));
         };
@@ -92,12 +77,12 @@ impl Replica for Worker {
         let feeds = ((&model.images, images), (&model.classes, classes));
         let fetches = (train, model.loss.value::<f32>(), model.accuracy.value::<f32>());
         let ((), loss, accuracy) = session.run(feeds, fetches)?;
-        self.common.count(self.index, loss, accuracy)
+        self.common.count(self.worker, loss, accuracy)
     }
 
-    fn contribute(&mut self, round: u64) -> Result<()> {
+    fn contribute(&mut self, session: &Session, round: u64) -> Result<()> {
         let Images { pixels, classes } = self.batch();
-        let Worker { model, session, .. } = &*self;
+        let model = &self.classifier;
         let Update::Together { gradients, .. } = &model.update else {
             return Err(internal!("this model is trained by each worker alone"));
         };
@@ -107,21 +92,21 @@ impl Replica for Worker {
         let fetches =
             (&gradients.contribute, model.loss.value::<f32>(), model.accuracy.value::<f32>());
         let ((), loss, accuracy) = session.run(feeds, fetches)?;
-        self.common.count(self.index, loss, accuracy)
+        self.common.count(self.worker, loss, accuracy)
     }
 
-    fn apply(&mut self, contributions: usize) -> Result<()> {
-        let Update::Together { gradients, apply } = &self.model.update else {
+    fn apply(&mut self, session: &Session, contributions: usize) -> Result<()> {
+        let Update::Together { gradients, apply } = &self.classifier.update else {
             return Err(internal!("this model is trained by each worker alone"));
         };
-        self.session.run((&gradients.contributions, contributions as i32), apply)
+        session.run((&gradients.contributions, contributions as i32), apply)
     }
 }
 
 /// Workers that are ready to train.
 #[derive(Debug)]
 pub(super) struct Training {
-    coordinator: Coordinator<Worker>,
+    coordinator: Coordinator<Worker<Trainee>>,
     common: Arc<Common>,
     /// Trained parameters on each parameter server.
     pub(super) parameters: Vec<usize>,
@@ -137,27 +122,26 @@ impl Training {
         mode: Mode,
         kill_after: Option<u64>,
     ) -> Result<Training> {
-        let ps_tasks = cluster.ps.len();
+        let Some(server) = cluster.ps.first() else {
+            return Err(invalid_argument!("there is no parameter server"));
+        };
+        let strategy = ParameterServerStrategy::new(server.server_def().cluster())?
+            .spread(Spread::BySize)
+            .session_options(SessionOptions::default().timeout(STEP_TIMEOUT));
         let common = Arc::new(Common {
             cluster: Arc::clone(cluster),
             digits,
             progress: Progress::start(),
             kill_after,
         });
-        let mut workers: Vec<Worker> = Vec::new();
-        for (index, server) in cluster.workers.iter().enumerate() {
-            let model = Model::new(index, ps_tasks, mode == Mode::Sync);
-            let worker = Worker::connect(index, server, model, &common)
-                .context(|| format!("worker {index}"))?;
-            if index == 0 {
-                worker.session.run((), &worker.model.graph.initializer())?;
-            }
-            workers.push(worker);
-        }
-        let model = workers.first().map(|worker| &worker.model);
-        let parameters = model.map(|model| model.parameters(ps_tasks)).unwrap_or_default();
-        let bias_device = model.map(Model::bias_device).unwrap_or_default();
-        let coordinator = Coordinator::new(workers, mode, OnLoss::GoOn)?;
+        let (mut parameters, mut bias_device) = (Vec::new(), String::new());
+        let coordinator = strategy.coordinator(mode, OnLoss::GoOn, |graph, worker| {
+            let classifier = Classifier::new(graph, mode == Mode::Sync);
+            parameters = model::parameters(graph, cluster.ps.len());
+            bias_device = model::bias_device(graph);
+            let batches = Batches::new(common.digits.train.len(), worker as u64);
+            Ok(Trainee { worker, classifier, batches, common: Arc::clone(&common) })
+        })?;
         Ok(Training { coordinator, common, parameters, bias_device })
     }
 
@@ -195,7 +179,9 @@ impl Training {
 
     /// How many of the held-out images are recognised, and how many there are.
     pub(super) fn evaluate(&self) -> Result<(usize, usize)> {
-        let accuracy = self.coordinator.schedule(|worker: &mut Worker| worker.evaluate());
+        let accuracy = self
+            .coordinator
+            .schedule(|worker: &mut Worker<Trainee>| worker.model.evaluate(&worker.session));
         let all = self.common.digits.held_out.len();
         let right = f64::from(accuracy.fetch()?) * all as f64;
         Ok((right.round() as usize, all))

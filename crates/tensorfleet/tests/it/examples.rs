@@ -54,6 +54,14 @@ fn synchronous() {
 }
 
 #[test]
+fn training_rate() {
+    // Without a target it starts a cluster of its own, with small batches for a moment.
+    let said = run("training_rate", &["", "0.1", "4"]);
+    assert!(number_after(&said, "run: ") > 0.0, "{said}");
+    assert!(number_after(&said, "callable: ") > 0.0, "{said}");
+}
+
+#[test]
 fn embeddings() {
     let said = run("embeddings", &[]);
     assert!(said.contains("words/part_2 [333,8] on /job:ps/task:2"), "{said}");
