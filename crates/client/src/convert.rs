@@ -11,6 +11,12 @@ use tensorfleet_tensor::{Element, Result, Shape, Tensor, invalid_argument};
 /// let tensor = [[1.0f32, 2.0], [3.0, 4.0]].into_tensor().unwrap();
 /// assert_eq!(tensor.dims(), [2, 2]);
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot become a tensor",
+    label = "not a value of a tensor",
+    note = "tensors are made of numbers, booleans, strings, and arrays, slices and vectors of them",
+    note = "a shape with its elements in one vector is a tensor too: `([2, 3], values)`"
+)]
 pub trait IntoTensor {
     /// Makes the tensor.
     fn into_tensor(self) -> Result<Tensor>;
@@ -218,6 +224,12 @@ impl<const N: usize> IntoTensor for [&str; N] {
 /// # Ok(())
 /// # }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "a tensor cannot become `{Self}`",
+    label = "not a value that a tensor can become",
+    note = "fetch a number, a string, or a `Vec` or `Vec<Vec>` of them",
+    note = "fetch the output itself, without `value`, to have the tensor"
+)]
 pub trait FromTensor: Sized {
     /// Reads the tensor, which must hold elements of the right type.
     fn from_tensor(tensor: Tensor) -> Result<Self>;

@@ -313,6 +313,11 @@ impl From<&Output> for Operation {
 /// # Ok(())
 /// # }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot stand where an op takes a tensor",
+    label = "not a tensor of the graph",
+    note = "operands are outputs and variables, by value or reference, numbers, arrays and vectors"
+)]
 pub trait Operand {
     /// The tensor as an output of `graph`. A number takes the type `like`, if one is given.
     #[track_caller]

@@ -252,6 +252,11 @@ impl Graph {
 /// assert_eq!(x.device(), "/job:worker/task:2");
 /// assert_eq!(w.device(), "/job:ps/task:0");
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say where nodes go",
+    label = "not a device",
+    note = "give the name of a device, as \"/job:ps/task:0\", or `ReplicaDevices`"
+)]
 pub trait Device {
     /// The function that chooses.
     fn into_device_fn(self) -> tensorfleet_tensor::Result<Arc<DeviceFn>>;

@@ -43,6 +43,11 @@ use crate::pace::Mode;
 /// # Ok(())
 /// # }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be trained",
+    label = "not a replica",
+    note = "implement `Replica`, or `Model` for what the workers of a `ParameterServerStrategy` have"
+)]
 pub trait Replica: Send + 'static {
     /// Takes a step alone: computes gradients and applies them at once.
     fn step(&mut self) -> Result<()>;

@@ -31,6 +31,11 @@ use crate::output::Output;
 /// # Ok(())
 /// # }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` are not outputs of the graph",
+    label = "not outputs",
+    note = "closures of branches, loops and functions take and return an `Output`, a tuple or array of them, or a `Vec<Output>`"
+)]
 pub trait Outputs: Sized {
     /// The tensors one after the other.
     fn into_outputs(self) -> Vec<Output>;

@@ -18,10 +18,14 @@ use tensorfleet_tensor::{Result, Tensor, invalid_argument};
 /// let row = TensorRows::new([images, labels])?.nth(1).expect("there are two rows")?;
 /// assert_eq!(row[0].values::<f32>()?, [3.0, 4.0]);
 /// assert_eq!(row[1].scalar_value::<i64>()?, 9);
+///
+/// // Over and over, as training for several epochs does.
+/// let rows = TensorRows::new([[1i64, 2, 3].into_tensor()?])?;
+/// assert_eq!(rows.cycle().take(7).count(), 7);
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct TensorRows {
     columns: Vec<Tensor>,
     next: usize,

@@ -144,6 +144,12 @@ impl<F> Drop for Callable<'_, F> {
 /// # Ok(())
 /// # }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` are not values for the feeds of a prepared step",
+    label = "not values of tensors",
+    note = "give one value for each feed: in a tuple, or in an array or vector if they are of one type",
+    note = "a single value goes into an array too: `step.run([x])`"
+)]
 pub trait Values {
     /// The tensors, one for each feed.
     fn into_tensors(self) -> Result<Vec<Tensor>>;

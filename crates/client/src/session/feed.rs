@@ -141,6 +141,12 @@ impl Fed {
 /// # Ok(())
 /// # }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be fed",
+    label = "not a feed",
+    note = "a feed is a pair of an output, by reference, and a value: `(&x, 1.0f32)`",
+    note = "several feeds go into a tuple, an array or a vector; `()` feeds nothing"
+)]
 pub trait Feed {
     /// Adds the tensors.
     fn add_to(self, feeds: &mut Feeds) -> Result<()>;

@@ -211,6 +211,12 @@ impl Reply {
 /// # Ok(())
 /// # }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be fetched",
+    label = "not a fetch",
+    note = "fetch an output as a tensor with `&y`, or as a Rust type with `y.value::<f32>()`",
+    note = "several fetches go into a tuple, an array or a vector; `()` fetches nothing"
+)]
 pub trait Fetch {
     /// What the step returns for it.
     type Value;

@@ -58,6 +58,53 @@ impl ClusterSpec {
     }
 }
 
+impl ServerSpec {
+    /// Reads a `ServerDef`, serialized or in text format.
+    ///
+    /// ```
+    /// use tensorfleet_cluster::spec::ServerSpec;
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let server = ServerSpec::from_server_def(
+    ///     br#"
+    ///         cluster { job { name: "worker" tasks { key: 0 value: "a:2222" } } }
+    ///         job_name: "worker"
+    ///         protocol: "grpc"
+    ///     "#,
+    /// )?;
+    /// assert_eq!(server.address()?.to_string(), "a:2222");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn from_server_def(content: &[u8]) -> Result<ServerSpec> {
+        if content.is_empty() {
+            return Err(invalid_argument!("the file is empty; it should hold a ServerDef"));
+        }
+        let message = match as_text(content) {
+            Some(text) => parse_text(text)?,
+            None => pb::ServerDef::decode(content)
+                .map_err(|error| invalid_argument!("not a serialized ServerDef: {error}"))?,
+        };
+        server_spec(&message)
+    }
+
+    /// The specification as a serialized `ServerDef`.
+    ///
+    /// ```
+    /// use tensorfleet_cluster::spec::{ClusterSpec, ServerSpec, Task};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let cluster = ClusterSpec::from_lists([("worker", vec!["a:2222"])])?;
+    /// let server = ServerSpec::new(cluster, Task::new("worker", 0))?;
+    /// assert_eq!(ServerSpec::from_server_def(&server.to_server_def()?)?, server);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn to_server_def(&self) -> Result<Vec<u8>> {
+        Ok(server_def(self)?.encode_to_vec())
+    }
+}
+
 /// A serialized `ConfigProto` of tasks with a number of CPU devices.
 pub fn session_config(cpu_devices: u32) -> Vec<u8> {
     let device_count = [("CPU".to_owned(), to_i32(cpu_devices))].into();
@@ -112,19 +159,6 @@ pub fn server_def(server: &ServerSpec) -> Result<pb::ServerDef> {
         cluster_device_filters: device_filters_def(&server.device_filters),
         replica: 0,
     })
-}
-
-/// Reads a file that holds a `ServerDef`, in binary or in text format.
-pub fn read_server_spec(content: &[u8]) -> Result<ServerSpec> {
-    if content.is_empty() {
-        return Err(invalid_argument!("the file is empty; it should hold a ServerDef"));
-    }
-    let message = match as_text(content) {
-        Some(text) => parse_text(text)?,
-        None => pb::ServerDef::decode(content)
-            .map_err(|error| invalid_argument!("not a serialized ServerDef: {error}"))?,
-    };
-    server_spec(&message)
 }
 
 /// Returns the content as text, unless it is binary.
@@ -205,7 +239,7 @@ mod tests {
 
     #[test]
     fn text_and_binary_say_the_same() {
-        let server = read_server_spec(TEXT.as_bytes()).unwrap();
+        let server = ServerSpec::from_server_def(TEXT.as_bytes()).unwrap();
         assert_eq!(*server.task(), Task::new("worker", 3));
         assert_eq!(server.address().unwrap().to_string(), "b:2");
         assert_eq!(server.cluster().tasks().count(), 2);
@@ -214,7 +248,7 @@ mod tests {
         assert_eq!(server.device_filters[&Task::new("worker", 3)], ["/job:ps"]);
 
         let binary = server_def(&server).unwrap().encode_to_vec();
-        assert_eq!(read_server_spec(&binary).unwrap(), server);
+        assert_eq!(ServerSpec::from_server_def(&binary).unwrap(), server);
     }
 
     #[test]
@@ -223,12 +257,12 @@ mod tests {
         let server = ServerSpec::new(cluster, Task::new("w", 0)).unwrap();
         let binary = server_def(&server).unwrap().encode_to_vec();
         assert!(as_text(&binary).is_none());
-        assert_eq!(read_server_spec(&binary).unwrap(), server);
+        assert_eq!(ServerSpec::from_server_def(&binary).unwrap(), server);
     }
 
     #[track_caller]
     fn check_error(content: &[u8], expected: &str) {
-        let message = read_server_spec(content).unwrap_err().message().to_owned();
+        let message = ServerSpec::from_server_def(content).unwrap_err().message().to_owned();
         assert!(message.contains(expected), "{message}");
     }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use tensorfleet_cluster::spec::{Address, ClusterSpec, ServerSpec, Task, TfConfig, wire};
+use tensorfleet_cluster::spec::{Address, ClusterSpec, ServerSpec, Task, TfConfig};
 use tensorfleet_tensor::{Context, Result, invalid_argument, not_found};
 
 use super::Serve;
@@ -36,7 +36,7 @@ fn server_spec(arguments: &ServeArguments, tf_config: Option<&str>) -> Result<Se
                 "--{other} cannot be used with a ServerDef file, which says the same of the task"
             ));
         }
-        return wire::read_server_spec(&read(path)?).context(|| path);
+        return ServerSpec::from_server_def(&read(path)?).context(|| path);
     }
     let (cluster, task) = if let Some(text) = &arguments.cluster {
         if let Some((flag, _)) = lists.first() {
