@@ -30,17 +30,22 @@ fn without_example(file: &File) -> Vec<Finding> {
     let is_wire = file.path.ends_with("/wire.rs");
     let mut findings = Vec::new();
     let mut has_example = false;
+    let mut is_attribute = false;
     for (number, line) in (1..).zip(file.text.lines()) {
         let text = line.trim_start();
         if text == "mod tests {" {
             break;
         }
-        if text.starts_with("///") || text.starts_with("#[") {
+        // An attribute may go on for some lines.
+        is_attribute |= text.starts_with("#[");
+        if is_attribute || text.starts_with("///") {
             has_example |= text.starts_with("/// ```") || text.contains("xample of [`");
+            is_attribute &= !text.ends_with(']');
             continue;
         }
+        let is_message = is_wire && line.starts_with("pub");
         if !has_example
-            && !(is_wire && line.starts_with("pub"))
+            && !is_message
             && let Some(name) = item(text)
         {
             findings.push(file.finding(number, format!("`{name}` has no example")));
@@ -73,7 +78,8 @@ mod tests {
             &[
                 (
                     "crates/client/src/a.rs",
-                    "/// One.\n/// ```\n/// one();\n/// ```\n#[must_use]\npub fn one() {}\n\
+                    "/// One.\n/// ```\n/// one();\n/// ```\n#[must_use]\n#[expect(\n    a,\n)]\n\
+                     pub fn one() {}\n\
                      /// Two.\npub async fn two<T>() {}\n\
                      pub const THREE: i32 = 3;\npub const fn four() {}\n\
                      /// As in the example of [`one`].\npub struct Five;\n\
@@ -88,9 +94,9 @@ mod tests {
                 ("crates/ops/src/c.rs", "pub fn elsewhere() {}\n"),
             ],
             &[
-                "crates/client/src/a.rs:8: `two` has no example",
-                "crates/client/src/a.rs:9: `THREE` has no example",
-                "crates/client/src/a.rs:10: `four` has no example",
+                "crates/client/src/a.rs:11: `two` has no example",
+                "crates/client/src/a.rs:12: `THREE` has no example",
+                "crates/client/src/a.rs:13: `four` has no example",
                 "crates/cluster/src/spec/wire.rs:2: `method` has no example",
             ],
         );
