@@ -66,6 +66,27 @@ def test_large_checkpoints_on_several_shards_cost_no_second_copy(cluster, engine
                 assert high < low + 0.5 * MEGABYTES / SHARDS, (before, restored)
 
 
+def test_large_shards_that_tensorflow_wrote_are_restored(cluster, tmp_path):
+    """TensorFlow, in this process, saves on as many devices as there are parameter servers."""
+    tasks = cluster(num_workers=1, num_ps=SHARDS)
+    count = 2 * SHARDS
+    rows = max(MEGABYTES * 256 // count, 1)
+    with tf.Graph().as_default():
+        for i in range(count):
+            with tf.device(f"/cpu:{i % SHARDS}"):
+                v1.get_variable(f"v{i}", initializer=tf.random.stateless_uniform([rows, 1024], [i, 1]), use_resource=True)
+        with v1.Session(config=v1.ConfigProto(device_count={"CPU": SHARDS})) as session:
+            session.run(v1.global_variables_initializer())
+            expected = session.run([tf.reduce_sum(variable) for variable in v1.global_variables()])
+            path = v1.train.Saver(sharded=True).save(session, str(tmp_path / "model"), global_step=7)
+    assert len(list(tmp_path.glob("model-7.data-*-of-*"))) == SHARDS
+
+    sums = [tf.reduce_sum(variable) for variable in sharded_variables(count, rows)]
+    with v1.Session(tasks.target()) as session:
+        v1.train.Saver(sharded=True).restore(session, path)
+        np.testing.assert_allclose(session.run(sums), expected, rtol=1e-4)
+
+
 def test_what_tensorflow_saves_is_restored(target, tmp_path):
     values = {
         "float": np.array([1.5, -2.0], np.float32), "half": np.array([0.5], np.float16),
