@@ -3,14 +3,20 @@
 `TENSORFLEET_KILLS=200` kills two hundred times instead of a few, in larger clusters too.
 """
 
+import itertools
+import json
 import os
 import random
+import subprocess
+import sys
 import threading
 import time
 
 import numpy as np
 import pytest
 import tensorflow as tf
+
+from conformance.rig import servers
 
 v1 = tf.compat.v1
 KILLS = int(os.environ.get("TENSORFLEET_KILLS", 6))
@@ -33,6 +39,41 @@ def expected(steps):
         error = FEATURES @ weights - LABELS
         weights = weights - RATE * 2 / len(FEATURES) * FEATURES.T @ error
     return weights
+
+
+def training():
+    """A graph that trains on the second worker, with its weights and steps on parameter servers."""
+    with v1.device(v1.train.replica_device_setter(ps_tasks=2, worker_device="/job:worker/task:1")):
+        weights = v1.get_variable("weights", initializer=np.zeros((4, 1), "f"))
+        loss = tf.reduce_mean(tf.square(tf.matmul(FEATURES, weights) - LABELS))
+        step = v1.train.get_or_create_global_step()
+        return weights, step, v1.train.GradientDescentOptimizer(RATE).minimize(loss, global_step=step)
+
+
+def supervised(target, directory):
+    """A chief's session, which saves every other step."""
+    return v1.train.MonitoredTrainingSession(
+        master=target,
+        checkpoint_dir=str(directory),
+        save_checkpoint_steps=2,
+        save_checkpoint_secs=None,
+        save_summaries_steps=None,
+        save_summaries_secs=None,
+        log_step_count_steps=None,
+        config=v1.ConfigProto(operation_timeout_in_ms=30_000),
+    )
+
+
+def chief(target, directory, last):
+    """The program of a chief that says how far it is; another one goes on where it was killed."""
+    weights, step, train = training()
+    with supervised(target, directory) as session:
+        done = session.run(step)
+        while done < last:
+            session.run(train)
+            done = session.run(step)
+            print(done, flush=True)
+        print(session.run(weights).ravel().tolist(), flush=True)
 
 
 class Killer:
@@ -62,26 +103,11 @@ class Killer:
 @pytest.mark.parametrize("mix", MIXES)
 def test_training_survives_random_kills(cluster, tmp_path, mix):
     tasks = cluster(num_workers=3, num_ps=2, engines=MIXES[mix])
-    setter = v1.train.replica_device_setter(cluster=tasks.spec, worker_device="/job:worker/task:1")
-    with v1.device(setter):
-        weights = v1.get_variable("weights", initializer=np.zeros((4, 1), "f"))
-        loss = tf.reduce_mean(tf.square(tf.matmul(FEATURES, weights) - LABELS))
-        step = v1.train.get_or_create_global_step()
-        train = v1.train.GradientDescentOptimizer(RATE).minimize(loss, global_step=step)
+    weights, step, train = training()
     killer = Killer(tasks, seed=mix)
     last = KILLS * STEPS_BETWEEN_KILLS
     strikes = 0
-    config = v1.ConfigProto(operation_timeout_in_ms=30_000)
-    with v1.train.MonitoredTrainingSession(
-        master=tasks.target(),
-        checkpoint_dir=str(tmp_path),
-        save_checkpoint_steps=2,
-        save_checkpoint_secs=None,
-        save_summaries_steps=None,
-        save_summaries_secs=None,
-        log_step_count_steps=None,
-        config=config,
-    ) as session:
+    with supervised(tasks.target(), tmp_path) as session:
         done = 0
         while done < last:
             if done >= strikes * STEPS_BETWEEN_KILLS:
@@ -93,6 +119,28 @@ def test_training_survives_random_kills(cluster, tmp_path, mix):
         value, reached = session.run([weights, step])
     assert reached == last and strikes == KILLS
     np.testing.assert_allclose(value, expected(last), rtol=1e-4)
+
+
+def test_a_program_that_is_killed_goes_on_from_its_checkpoint(cluster, tmp_path):
+    """The program is killed, its servers are not: they must not mind what it left behind."""
+    tasks = cluster(num_workers=2, num_ps=2)
+    last, kills = 25, [7, 15]
+    source = (
+        "import tensorflow as tf; tf.compat.v1.disable_eager_execution()\n"
+        "from conformance import test_random_kills\n"
+        f"test_random_kills.chief({tasks.target()!r}, {str(tmp_path)!r}, {last})"
+    )
+    for end in [*kills, last]:
+        command = [sys.executable, "-c", source]
+        with subprocess.Popen(command, cwd=servers.ROOT, stdout=subprocess.PIPE, text=True) as program:
+            reached = [int(line) for line in itertools.takewhile(lambda line: int(line) < end, program.stdout)]
+            if end in kills:
+                program.kill()
+            else:
+                weights = json.loads(program.stdout.readline())
+    # It goes on from a step that it has been at, not from the first.
+    assert reached[0] > kills[0]
+    np.testing.assert_allclose(np.reshape(weights, (4, 1)), expected(last), rtol=1e-4)
 
 
 @pytest.mark.ours("TensorFlow replaces the data of a checkpoint before it replaces the index")
