@@ -176,3 +176,63 @@ def test_tensors_survive_serialisation(target):
         there = tf.io.parse_tensor(tf.io.serialize_tensor(tensor), tensor.dtype)
         with v1.Session(target) as session:
             assert np.array_equal(session.run(there), value)
+
+
+def sequence(context=None, **lists):
+    lists = {key: tf.train.FeatureList(feature=steps) for key, steps in lists.items()}
+    return tf.train.SequenceExample(
+        context=tf.train.Features(feature=context or {}),
+        feature_lists=tf.train.FeatureLists(feature_list=lists),
+    ).SerializeToString()
+
+
+ONE, TWO, THREE = [sequence({"c": floats(*range(count))}) for count in (1, 2, 3)]
+NO_VALUES = sequence({"c": tf.train.Feature()})
+PAIRS = {"a": tf.io.FixedLenSequenceFeature([2], tf.int64)}
+
+
+@pytest.mark.parametrize(
+    "serialized, context, lists, words",
+    [
+        ([TWO, sequence()], {"c": tf.io.FixedLenFeature([2], tf.float32)}, None,
+         r"Feature: c \(data type: float\) is required but could not be found"),
+        ([sequence()] * 2, {"c": tf.io.FixedLenFeature([2], tf.float32)}, None, "expected 2, but found 0"),
+        (ONE, {"c": tf.io.FixedLenFeature([2], tf.float32)}, None, "expected 2, but found 1"),
+        ([ONE, THREE], {"c": tf.io.FixedLenFeature([2], tf.float32)}, None, "expected 2, but found 3"),
+        ([TWO, ONE], {"c": tf.io.FixedLenFeature([2], tf.float32)}, None, "Unexpected number of elements in example 1"),
+        ([NO_VALUES], {"c": tf.io.FixedLenFeature([2], tf.float32, [8.0, 9.0])}, None,
+         "Unexpected number of elements in example 0"),
+        ([sequence(a=[integers(1, 2), integers(3)])], None, PAIRS,
+         r"Feature list 'a' has an unexpected number of values.  Total values size: 3 .* \[\?,2\]"),
+        ([sequence(a=[integers(1), integers(2, 3, 4)])], None, PAIRS,
+         r"Name: 0, Key: a, Index: 0.  Number of values != expected.  values size: 1 but output shape: \[2\]"),
+        (b"nope", {"c": tf.io.FixedLenFeature([2], tf.float32)}, None, "Invalid protocol message input, example id: 0"),
+    ],
+)
+def test_sequences_that_do_not_fit(target, serialized, context, lists, words):
+    if isinstance(serialized, bytes):
+        parsed = tf.io.parse_single_sequence_example(serialized, context, lists, example_name="0")
+    else:
+        names = [str(row) for row in range(len(serialized))]
+        parsed = tf.io.parse_sequence_example(serialized, context, lists, example_names=names)
+    with v1.Session(target) as session, pytest.raises(tf.errors.InvalidArgumentError, match=words):
+        session.run(parsed)
+
+
+def test_what_is_no_tensor(target):
+    parsed = tf.io.parse_tensor(b"\xfb\xff\xfe", tf.float32)
+    with v1.Session(target) as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"as TensorProto, base64: \+//\+"):
+            session.run(parsed)
+
+
+@pytest.mark.parametrize("serialized", [b"", [b""]])
+def test_a_default_without_values_is_none(target, serialized):
+    parsed = tf.raw_ops.ParseExampleV2(
+        serialized=serialized, names=[], sparse_keys=[], dense_keys=["k"], ragged_keys=[],
+        dense_defaults=[tf.constant([], tf.float32)], num_sparse=0, sparse_types=[], ragged_value_types=[],
+        ragged_split_types=[], dense_shapes=[[0]],
+    )
+    with v1.Session(target) as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"Feature: k \(data type: float\) is required"):
+            session.run(parsed)

@@ -156,10 +156,9 @@ impl Column {
     }
 
     fn add_missing(&mut self, place: Place<'_>) -> Result<()> {
-        let Layout::Dense { default, shape } = &self.layout else { return Ok(()) };
+        let Layout::Dense { default, .. } = &self.layout else { return Ok(()) };
         match default {
             Some(default) => self.values.extend_from(default),
-            None if shape.num_elements() == 0 => Ok(()),
             None => Err(invalid_argument!(
                 "{}Feature: {} (data type: {}) is required but could not be found.",
                 place.name(),

@@ -278,20 +278,19 @@ impl Kernel for ParseExampleV2 {
             ));
         }
         check_names(names, serialized)?;
-        let keys = |input: usize, what: &str, declared: usize| -> Result<&[Bytes]> {
+        let keys = |input: usize, (what, of): (&str, &str), declared| -> Result<&[Bytes]> {
             let keys = ctx.input(input)?.strings()?;
             if keys.len() != declared {
                 return Err(invalid_argument!(
-                    "Expected len({what}_keys) == {} but got: {} vs. {declared}",
-                    if what == "sparse" { "num_sparse" } else { "the number of its types" },
+                    "Expected len({what}) == {of} but got: {} vs. {declared}",
                     keys.len()
                 ));
             }
             Ok(keys)
         };
-        let sparse = keys(2, "sparse", self.0.sparse.len())?;
-        let dense = keys(3, "dense", self.0.dense_types.len())?;
-        let ragged = keys(4, "ragged", self.0.ragged.len())?;
+        let sparse = keys(2, ("sparse_keys", "num_sparse"), self.0.sparse.len())?;
+        let dense = keys(3, ("dense_keys", "len(dense_types)"), self.0.dense_types.len())?;
+        let ragged = keys(4, ("ragged_keys", "len(ragged_value_types)"), self.0.ragged.len())?;
         let defaults = ctx.input_list(5..ctx.num_inputs())?;
         let mut columns = self.0.columns((sparse, dense, ragged), &defaults)?;
         let keys = Keys::new(columns.iter().map(|column| &column.key));

@@ -44,28 +44,26 @@ pub(super) struct Wanted<L> {
     pub(super) layout: L,
 }
 
-/// How examples are called in errors.
+/// How examples are called in errors, which also tells how the op words them.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Names<'a> {
-    /// There is one example, called so even if that is nothing.
-    Single(&'a Bytes),
-    /// There may be a name for each example of the batch.
+    /// The op for one example looks at one feature after the other, and complains about the first.
+    /// The example is called so even if that is nothing.
+    One(&'a Bytes),
+    /// The ops for batches count the values of all examples before they look at each. There may be
+    /// a name for each example.
     Batch(&'a [Bytes]),
 }
 
 impl Names<'_> {
     fn of(&self, row: usize) -> String {
         match self {
-            Names::Single(name) => String::from_utf8_lossy(name).into_owned(),
+            Names::One(name) => String::from_utf8_lossy(name).into_owned(),
             Names::Batch(names) => names.get(row).map_or_else(
                 || "<unknown>".to_owned(),
                 |name| String::from_utf8_lossy(name).into_owned(),
             ),
         }
-    }
-
-    fn is_single(&self) -> bool {
-        matches!(self, Names::Single(_))
     }
 }
 
@@ -77,6 +75,8 @@ struct Collected {
     steps: Vec<usize>,
     /// Where the steps of each example end.
     examples: Vec<usize>,
+    /// What is wrong with one example, if the counts over all are right.
+    wrong: Option<Error>,
 }
 
 /// The tensors of each column.
@@ -89,8 +89,14 @@ pub(super) fn parse(
     lists: &[Wanted<List>],
     records: &[Bytes],
     names: Names<'_>,
+    single: bool,
 ) -> Result<(Columns, Columns)> {
-    let collect = |kind| Collected { values: Values::new(kind), steps: vec![], examples: vec![] };
+    let collect = |kind| Collected {
+        values: Values::new(kind),
+        steps: vec![],
+        examples: vec![],
+        wrong: None,
+    };
     let mut context_columns: Vec<_> = context.iter().map(|wanted| collect(wanted.kind)).collect();
     let mut list_columns: Vec<_> = lists.iter().map(|wanted| collect(wanted.kind)).collect();
     let context_keys = Keys::new(context.iter().map(|wanted| &wanted.key));
@@ -101,7 +107,7 @@ pub(super) fn parse(
         sequences.fill(None);
         find(record, (&context_keys, &mut features), (&list_keys, &mut sequences)).map_err(
             |Malformed| match names {
-                Names::Single(_) => broken(record),
+                Names::One(_) => broken(record),
                 Names::Batch(_) => invalid_argument!(
                     "Invalid protocol message input, example id: {}",
                     names.of(row)
@@ -109,15 +115,17 @@ pub(super) fn parse(
             },
         )?;
         for ((wanted, column), message) in context.iter().zip(&mut context_columns).zip(&features) {
-            add_feature(wanted, column, *message, record, || names.of(row), names.is_single())?;
+            add_feature(wanted, column, *message, record, (names, row))?;
         }
         for ((wanted, column), message) in lists.iter().zip(&mut list_columns).zip(&sequences) {
-            add_list(wanted, column, *message, record, || names.of(row))?;
+            add_list(wanted, column, *message, record, (names, row))?;
         }
     }
-    let single = names.is_single();
-    if records.is_empty() {
-        check_nothing(context)?;
+    for (wanted, column) in context.iter().zip(&mut context_columns) {
+        check_counts(wanted, column)?;
+    }
+    for (wanted, column) in lists.iter().zip(&mut list_columns) {
+        check_totals(wanted, column)?;
     }
     let context = context.iter().zip(context_columns);
     let lists = lists.iter().zip(list_columns);
@@ -129,17 +137,35 @@ pub(super) fn parse(
     ))
 }
 
-/// As in TensorFlow, no examples are no values for a dense feature, which needs some.
-fn check_nothing(context: &[Wanted<Context>]) -> Result<()> {
-    for wanted in context {
-        if let Context::Dense { shape, default } = &wanted.layout
-            && default.num_elements() == 0
-            && shape.num_elements() > 0
-        {
-            return Err(inconsistent(&wanted.key, shape.num_elements(), 0));
+/// Checks that the examples of a batch have as many values of a dense feature as they must. As in
+/// TensorFlow the largest number of all comes first, and no examples are no values.
+fn check_counts(wanted: &Wanted<Context>, column: &mut Collected) -> Result<()> {
+    if let Context::Dense { shape, default } = &wanted.layout {
+        let (have, want) =
+            (longest(&column.steps).max(default.num_elements()), shape.num_elements());
+        if have != want {
+            return Err(inconsistent(&wanted.key, want, have));
         }
     }
-    Ok(())
+    column.wrong.take().map_or(Ok(()), Err)
+}
+
+/// The same for a dense list, whose values must fill whole steps.
+fn check_totals(wanted: &Wanted<List>, column: &mut Collected) -> Result<()> {
+    if let (List::Dense { shape, .. }, Some(_)) = (&wanted.layout, &column.wrong) {
+        let values_before = |steps: usize| if steps == 0 { 0 } else { column.steps[steps - 1] };
+        let ends: Vec<usize> = column.examples.iter().map(|steps| values_before(*steps)).collect();
+        let total = longest(&ends);
+        if total.checked_rem(shape.num_elements()).unwrap_or(total) != 0 {
+            let inner: String = shape.dims().iter().map(|dim| format!(",{dim}")).collect();
+            return Err(invalid_argument!(
+                "Feature list '{}' has an unexpected number of values.  Total values size: {total} \
+                 is not consistent with output shape: [?{inner}]",
+                String::from_utf8_lossy(&wanted.key)
+            ));
+        }
+    }
+    column.wrong.take().map_or(Ok(()), Err)
 }
 
 fn inconsistent(key: &Bytes, want: usize, have: usize) -> Error {
@@ -172,14 +198,13 @@ fn add_feature(
     column: &mut Collected,
     message: Option<&[u8]>,
     record: &Bytes,
-    name: impl Fn() -> String,
-    single: bool,
+    (names, row): (Names<'_>, usize),
 ) -> Result<()> {
     let key = String::from_utf8_lossy(&wanted.key);
     let wrong = || {
         invalid_argument!(
             "Name: {}, Context feature: {key}.  Data types don't match. Expected type: {}",
-            name(),
+            names.of(row),
             wanted.kind.dtype()
         )
     };
@@ -195,24 +220,34 @@ fn add_feature(
         column.values.extend(feature, record).map_err(|Malformed| wrong())?;
     }
     if let Context::Dense { shape, default } = &wanted.layout {
-        if feature.is_none() {
+        // In a batch, a feature without values is there all the same.
+        if message.is_none() || (feature.is_none() && matches!(names, Names::One(_))) {
             column.values.extend_from(default)?;
         }
         let (have, want) = (column.values.len() - before, shape.num_elements());
         if have != want {
-            return Err(match (single, feature) {
-                (true, None) => invalid_argument!(
-                    "Name: {}, Context feature '{key}' is required but could not be found.",
-                    name()
-                ),
-                (true, Some(_)) => invalid_argument!(
-                    "Name: {}, Key: {key}, Index: 0.  Number of {} values != expected.  values \
-                     size: {have} but output shape: {shape}",
-                    name(),
-                    wanted.kind.dtype()
-                ),
-                (false, _) => inconsistent(&wanted.key, want, have),
-            });
+            let (name, dtype) = (names.of(row), wanted.kind.dtype());
+            match (names, message, feature) {
+                (Names::One(_), _, None) => {
+                    return Err(invalid_argument!(
+                        "Name: {name}, Context feature '{key}' is required but could not be found."
+                    ));
+                }
+                (Names::One(_), _, Some(_)) => {
+                    return Err(invalid_argument!(
+                        "Name: {name}, Key: {key}, Index: 0.  Number of {dtype} values != expected. \
+                         \u{20}values size: {have} but output shape: {shape}"
+                    ));
+                }
+                (Names::Batch(_), None, _) => column.wrong.get_or_insert_with(|| {
+                    invalid_argument!(
+                        "Feature: {key} (data type: {dtype}) is required but could not be found."
+                    )
+                }),
+                (Names::Batch(_), Some(_), _) => column.wrong.get_or_insert_with(|| {
+                    invalid_argument!("Unexpected number of elements in example {name}")
+                }),
+            };
         }
     }
     column.steps.push(column.values.len());
@@ -224,8 +259,9 @@ fn add_list(
     column: &mut Collected,
     message: Option<&[u8]>,
     record: &Bytes,
-    name: impl Fn() -> String,
+    (names, row): (Names<'_>, usize),
 ) -> Result<()> {
+    let name = || names.of(row);
     let key = String::from_utf8_lossy(&wanted.key);
     let Some(message) = message else {
         if let List::Dense { may_be_missing: false, .. } = wanted.layout {
@@ -262,12 +298,17 @@ fn add_list(
         if let List::Dense { shape, .. } = &wanted.layout {
             let have = column.values.len() - before;
             if have != shape.num_elements() {
-                return Err(invalid_argument!(
-                    "Name: {}, Key: {key}, Index: {step}.  Number of {} values != expected.  \
-                     values size: {have} but output shape: {shape}",
-                    name(),
-                    wanted.kind.dtype()
-                ));
+                let error = |dtype: &str| {
+                    invalid_argument!(
+                        "Name: {}, Key: {key}, Index: {step}.  Number of {dtype}values != expected. \
+                         \u{20}values size: {have} but output shape: {shape}",
+                        name()
+                    )
+                };
+                match names {
+                    Names::One(_) => return Err(error(&format!("{} ", wanted.kind.dtype()))),
+                    Names::Batch(_) => drop(column.wrong.get_or_insert_with(|| error(""))),
+                }
             }
         }
         column.steps.push(column.values.len());

@@ -245,12 +245,11 @@ impl Kernel for ParseSequenceExample {
         let defaults = ctx.input_list(keys.defaults..keys.defaults + dense)?;
         let (context, lists) = (self.context(&keys, &defaults)?, self.lists(&keys));
         let no_name = Bytes::new();
-        let names = if single {
-            Names::Single(name.strings()?.first().unwrap_or(&no_name))
-        } else {
-            Names::Batch(name.strings()?)
+        let names = match self.source {
+            Source::Scalars => Names::One(name.strings()?.first().unwrap_or(&no_name)),
+            _ => Names::Batch(name.strings()?),
         };
-        let (context, lists) = parse(&context, &lists, serialized.strings()?, names)?;
+        let (context, lists) = parse(&context, &lists, serialized.strings()?, names, single)?;
         let mut output = 0;
         let mut set = |ctx: &mut KernelContext<'_>, columns: &[Vec<Tensor>], parts: usize| {
             for part in 0..parts {

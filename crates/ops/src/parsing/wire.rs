@@ -7,6 +7,7 @@ use tensorfleet_tensor::wire as tensor_wire;
 use tensorfleet_tensor::{DType, Result, Tensor, invalid_argument};
 
 use super::fields::put_varint;
+use crate::string::base64::encode_for_mail;
 
 /// Encodes a tensor as a `TensorProto`.
 pub(crate) fn encode_tensor(tensor: &Tensor) -> Result<Bytes> {
@@ -32,7 +33,12 @@ pub(crate) fn encode_content(tensor: &Tensor) -> Result<Bytes> {
 
 /// Decodes a `TensorProto`.
 pub(crate) fn decode_tensor(bytes: &Bytes) -> Result<Tensor> {
-    let broken = || invalid_argument!("Cannot parse tensor from proto: {}", bytes.escape_ascii());
-    let message = pb::TensorProto::decode(bytes.clone()).map_err(|_| broken())?;
-    tensor_wire::tensor(&message).map_err(|_| broken())
+    let message = pb::TensorProto::decode(bytes.clone()).map_err(|_| {
+        invalid_argument!(
+            "Could not parse `serialized` as TensorProto, base64: {}",
+            encode_for_mail(bytes)
+        )
+    })?;
+    tensor_wire::tensor(&message)
+        .map_err(|_| invalid_argument!("Cannot parse tensor from proto: {}", bytes.escape_ascii()))
 }

@@ -41,6 +41,16 @@ impl Kernel for EncodeBase64 {
     }
 }
 
+/// As the alphabet of mail has it, where the last two digits are not fit for file names.
+pub(crate) fn encode_for_mail(bytes: &[u8]) -> String {
+    let digit = |byte: u8| match byte {
+        b'-' => '+',
+        b'_' => '/',
+        _ => char::from(byte),
+    };
+    encode(bytes, true).into_iter().map(digit).collect()
+}
+
 fn encode(bytes: &[u8], pad: bool) -> Vec<u8> {
     let mut text = Vec::with_capacity(bytes.len().div_ceil(3) * 4);
     for group in bytes.chunks(3) {
