@@ -278,6 +278,72 @@ def test_an_error_in_what_is_read_ahead_comes_in_its_turn(target):
     check(target, build)
 
 
+def below_two(number):
+    """The number, which fails from two on."""
+    with tf.control_dependencies([tf.raw_ops.Assert(condition=number < 2, data=["too large", number])]):
+        return tf.identity(number)
+
+
+FAILING = {
+    "batches of a map": lambda data: data.apply(tf.data.experimental.map_and_batch(below_two, 3)),
+    "keys of windows": lambda data: data.group_by_window(below_two, lambda _, group: group.batch(2), 1),
+    "sizes of windows": lambda data: data.group_by_window(
+        lambda number: number, lambda _, group: group.batch(2), window_size_func=lambda key: below_two(key) + 1
+    ),
+    "keys of reductions": lambda data: data.apply(reduction(key=below_two)),
+    "first values of reductions": lambda data: data.apply(reduction(init=below_two)),
+    "steps of reductions": lambda data: data.apply(reduction(step=lambda _, number: below_two(number))),
+    "ends of reductions": lambda data: data.apply(reduction(end=below_two)),
+    "scans": lambda data: data.scan(np.int64(0), lambda state, number: (state, below_two(number))),
+    "conditions": lambda data: data.take_while(lambda number: below_two(number) >= 0),
+}
+
+
+def reduction(key=lambda number: number, init=lambda key: key, step=lambda state, number: state + number,
+              end=lambda state: state):
+    return tf.data.experimental.group_by_reducer(key, tf.data.experimental.Reducer(init, step, end))
+
+
+def elements_and_errors(target, build):
+    """What a pipeline gives, call by call, errors by their first line."""
+    with tf.Graph().as_default():
+        iterator = v1.data.make_initializable_iterator(build())
+        element, found = iterator.get_next(), []
+        with v1.Session(target) as session:
+            session.run(iterator.initializer)
+            for _ in range(20):
+                try:
+                    found.append(np.asarray(session.run(element)).tolist())
+                except tf.errors.OutOfRangeError:
+                    return found
+                except tf.errors.OpError as error:
+                    found.append((type(error), error.message.split("\n\t [[")[0].split("\n")[-1]))
+    raise AssertionError(f"the dataset does not end: {found}")
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_what_comes_after_an_element_that_fails(target, name):
+    build = lambda: FAILING[name](tf.data.Dataset.range(7))
+    assert elements_and_errors(target, build) == elements_and_errors("", build)
+
+
+def test_a_group_whose_reduction_fails_stays(target):
+    def reduce(key, group):
+        return tf.data.Dataset.zip((group, tf.data.Dataset.from_tensors(below_two(key))))
+
+    iterator = v1.data.make_initializable_iterator(
+        tf.data.Dataset.range(4).group_by_window(lambda number: number, reduce, window_size=1)
+    )
+    element = iterator.get_next()
+    with v1.Session(target) as session:
+        session.run(iterator.initializer)
+        assert [session.run(element) for _ in range(2)] == [(0, 0), (1, 1)]
+        for number in (2, 3, 2, 2):
+            words = rf"Got error code INVALID_ARGUMENT and message: \{{\nassertion failed: \[too large\] \[{number}\]"
+            with pytest.raises(tf.errors.InternalError, match=words):
+                session.run(element)
+
+
 def test_cardinalities(target):
     def cardinalities():
         numbers = Dataset.range(5)

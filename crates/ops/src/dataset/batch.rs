@@ -140,11 +140,18 @@ pub(super) struct Batches {
     input: Option<Box<dyn Elements>>,
     size: u64,
     drop_remainder: bool,
+    /// Whether an element that failed has a place in its batch, and takes the whole batch along.
+    fails_whole: bool,
 }
 
 impl Batches {
     pub(super) fn new(input: Box<dyn Elements>, size: u64, drop_remainder: bool) -> Batches {
-        Batches { input: Some(input), size, drop_remainder }
+        Batches { input: Some(input), size, drop_remainder, fails_whole: false }
+    }
+
+    /// Elements that fail count, so that the batches after them are the same as without failures.
+    pub(super) fn fail_whole(self) -> Batches {
+        Batches { fails_whole: true, ..self }
     }
 }
 
@@ -153,14 +160,23 @@ impl Elements for Batches {
         Box::pin(async move {
             let Some(input) = &mut self.input else { return Ok(None) };
             let mut elements = Vec::new();
-            while (elements.len() as u64) < self.size {
-                match input.next().await? {
-                    Some(element) => elements.push(element),
-                    None => {
+            let (mut failures, mut first_failure) = (0, None);
+            while elements.len() as u64 + failures < self.size {
+                match input.next().await {
+                    Ok(Some(element)) => elements.push(element),
+                    Ok(None) => {
                         self.input = None;
                         break;
                     }
+                    Err(error) if !self.fails_whole => return Err(error),
+                    Err(error) => {
+                        failures += 1;
+                        first_failure.get_or_insert(error);
+                    }
                 }
+            }
+            if let Some(error) = first_failure {
+                return Err(error);
             }
             let is_short = (elements.len() as u64) < self.size;
             if elements.is_empty() || (is_short && self.drop_remainder) {

@@ -1,19 +1,20 @@
 //! `GroupByWindowDataset` and `GroupByReducerDataset`: elements brought together by a key.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use tensorfleet_framework::{Attrs, Op};
 use tensorfleet_graph::Func;
-use tensorfleet_tensor::{Result, Tensor, invalid_argument};
+use tensorfleet_tensor::{Code, Error, Result, Tensor, internal, invalid_argument};
 
 use super::dataset::{
     Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature, dataset,
     into_tensor,
 };
 use super::memory::MemoryDataset;
-use super::scope::{Captured, Scope, UserFunction};
+use super::scope::{Captured, Scope, UserFunction, sole_dataset};
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -144,10 +145,37 @@ impl Functions {
     }
 }
 
+/// A dataset whose elements are put into groups. Kinds differ in what they make of the groups.
+#[derive(Debug)]
+struct GroupedDataset {
+    kind: &'static str,
+    input: DatasetRef,
+    functions: Vec<Captured>,
+    signature: Signature,
+    start: fn(&GroupedDataset, &Scope) -> Result<Box<dyn Elements>>,
+}
+
+impl Dataset for GroupedDataset {
+    fn kind(&self) -> &str {
+        self.kind
+    }
+
+    fn inputs(&self) -> Vec<&DatasetRef> {
+        vec![&self.input]
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
+        (self.start)(self, scope)
+    }
+}
+
 /// Calls a function that returns one `int64`.
 async fn number(function: &UserFunction, args: Element, name: &str) -> Result<i64> {
-    let results = function.call(args).await.map_err(|error| function.explain(error))?;
-    match &results[..] {
+    match &function.call(args).await?[..] {
         [value] if value.shape().is_scalar() => value.scalar_value(),
         _ => Err(invalid_argument!("`{name}` must return a scalar int64.")),
     }
@@ -162,42 +190,12 @@ impl MakeDataset for ByWindow {
     }
 
     fn make(&self, inputs: &Inputs<'_, '_>, signature: Signature) -> Result<DatasetRef> {
-        let functions = self.0.captured(inputs)?;
-        Ok(Arc::new(WindowsDataset { input: inputs.dataset(0)?, functions, signature }))
-    }
-}
-
-#[derive(Debug)]
-struct WindowsDataset {
-    input: DatasetRef,
-    functions: Vec<Captured>,
-    signature: Signature,
-}
-
-impl Dataset for WindowsDataset {
-    fn kind(&self) -> &str {
-        "GroupByWindow"
-    }
-
-    fn inputs(&self) -> Vec<&DatasetRef> {
-        vec![&self.input]
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
-        Ok(Box::new(Windows {
-            input: Some(scope.iterate(&*self.input)?),
-            key: scope.function(&self.functions[0])?,
-            reduce: scope.function(&self.functions[1])?,
-            window_size: scope.function(&self.functions[2])?,
-            scope: scope.clone(),
-            signature: self.input.signature().clone(),
-            groups: BTreeMap::new(),
-            sizes: FxHashMap::default(),
-            current: None,
+        Ok(Arc::new(GroupedDataset {
+            kind: "GroupByWindow",
+            input: inputs.dataset(0)?,
+            functions: self.0.captured(inputs)?,
+            signature,
+            start: Windows::start,
         }))
     }
 }
@@ -207,6 +205,7 @@ struct Windows {
     input: Option<Box<dyn Elements>>,
     key: UserFunction,
     reduce: UserFunction,
+    reduce_name: String,
     window_size: UserFunction,
     scope: Scope,
     signature: Signature,
@@ -218,6 +217,21 @@ struct Windows {
 }
 
 impl Windows {
+    fn start(dataset: &GroupedDataset, scope: &Scope) -> Result<Box<dyn Elements>> {
+        Ok(Box::new(Windows {
+            input: Some(scope.iterate(&*dataset.input)?),
+            key: scope.function(&dataset.functions[0])?,
+            reduce: scope.function(&dataset.functions[1])?,
+            reduce_name: dataset.functions[1].name().to_owned(),
+            window_size: scope.function(&dataset.functions[2])?,
+            scope: scope.clone(),
+            signature: dataset.input.signature().clone(),
+            groups: BTreeMap::new(),
+            sizes: FxHashMap::default(),
+            current: None,
+        }))
+    }
+
     /// Takes in elements until a group is full, or there are no more.
     async fn gather(&mut self) -> Result<()> {
         while let Some(input) = &mut self.input {
@@ -252,13 +266,27 @@ impl Windows {
         Ok(size)
     }
 
+    /// Reduces a group. One whose reduction fails stays, as in TensorFlow, until it succeeds.
     async fn flush(&mut self, key: i64) -> Result<()> {
-        let elements = Arc::new(self.groups.remove(&key).unwrap_or_default());
+        let elements = Arc::new(self.groups.get(&key).cloned().unwrap_or_default());
         let group = MemoryDataset { kind: "Window", elements, signature: self.signature.clone() };
         let args = vec![Tensor::scalar(key), into_tensor(Arc::new(group))];
-        let reduced = self.reduce.dataset(args).await?;
-        self.current = Some(self.scope.iterate(&*reduced)?);
+        let reduced = self.reduce.call(args).await.map_err(|error| self.explain(error))?;
+        self.groups.remove(&key);
+        self.current = Some(self.scope.iterate(&*sole_dataset(&reduced)?)?);
         Ok(())
+    }
+
+    fn explain(&self, error: Error) -> Error {
+        match error.code() {
+            Code::Cancelled => error,
+            code => internal!(
+                "Got error code {} and message: {{\n{}\n}} \nfrom running user-defined function {}: ",
+                code.name(),
+                error.message(),
+                self.reduce_name
+            ),
+        }
     }
 }
 
@@ -291,39 +319,12 @@ impl MakeDataset for ByReducer {
     }
 
     fn make(&self, inputs: &Inputs<'_, '_>, signature: Signature) -> Result<DatasetRef> {
-        let functions = self.0.captured(inputs)?;
-        Ok(Arc::new(ReducedDataset { input: inputs.dataset(0)?, functions, signature }))
-    }
-}
-
-#[derive(Debug)]
-struct ReducedDataset {
-    input: DatasetRef,
-    functions: Vec<Captured>,
-    signature: Signature,
-}
-
-impl Dataset for ReducedDataset {
-    fn kind(&self) -> &str {
-        "GroupByReducer"
-    }
-
-    fn inputs(&self) -> Vec<&DatasetRef> {
-        vec![&self.input]
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
-        Ok(Box::new(Reduced {
-            input: Some(scope.iterate(&*self.input)?),
-            key: scope.function(&self.functions[0])?,
-            init: scope.function(&self.functions[1])?,
-            reduce: scope.function(&self.functions[2])?,
-            finalize: scope.function(&self.functions[3])?,
-            states: BTreeMap::new(),
+        Ok(Arc::new(GroupedDataset {
+            kind: "GroupByReducer",
+            input: inputs.dataset(0)?,
+            functions: self.0.captured(inputs)?,
+            signature,
+            start: Reduced::start,
         }))
     }
 }
@@ -339,21 +340,34 @@ struct Reduced {
 }
 
 impl Reduced {
+    fn start(dataset: &GroupedDataset, scope: &Scope) -> Result<Box<dyn Elements>> {
+        Ok(Box::new(Reduced {
+            input: Some(scope.iterate(&*dataset.input)?),
+            key: scope.function(&dataset.functions[0])?,
+            init: scope.function(&dataset.functions[1])?,
+            reduce: scope.function(&dataset.functions[2])?,
+            finalize: scope.function(&dataset.functions[3])?,
+            states: BTreeMap::new(),
+        }))
+    }
+
+    /// Takes in all elements. One that fails leaves the state of its group as it was.
     async fn reduce(&mut self) -> Result<()> {
-        let Some(mut input) = self.input.take() else { return Ok(()) };
-        while let Some(element) = input.next().await? {
+        while let Some(input) = &mut self.input {
+            let Some(element) = input.next().await? else {
+                self.input = None;
+                break;
+            };
             let key = number(&self.key, element.clone(), "key_func").await?;
-            let mut args = match self.states.remove(&key) {
-                Some(state) => state,
-                None => {
-                    let call = self.init.call(vec![Tensor::scalar(key)]);
-                    call.await.map_err(|error| self.init.explain(error))?
+            let state = match self.states.entry(key) {
+                Entry::Occupied(state) => state.into_mut(),
+                Entry::Vacant(place) => {
+                    place.insert(self.init.call(vec![Tensor::scalar(key)]).await?)
                 }
             };
+            let mut args = state.clone();
             args.extend(element);
-            let call = self.reduce.call(args);
-            let state = call.await.map_err(|error| self.reduce.explain(error))?;
-            self.states.insert(key, state);
+            *state = self.reduce.call(args).await?;
         }
         Ok(())
     }
@@ -364,8 +378,7 @@ impl Elements for Reduced {
         Box::pin(async move {
             self.reduce().await?;
             let Some((_, state)) = self.states.pop_first() else { return Ok(None) };
-            let call = self.finalize.call(state);
-            call.await.map(Some).map_err(|error| self.finalize.explain(error))
+            self.finalize.call(state).await.map(Some)
         })
     }
 }

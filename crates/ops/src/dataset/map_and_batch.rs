@@ -130,7 +130,7 @@ impl Dataset for MapAndBatchDataset {
             let call = function.call(element);
             Box::pin(async move { settle(call.await, preserve) })
         });
-        let batches = Batches::new(Box::new(mapped), self.size, self.drop_remainder);
+        let batches = Batches::new(Box::new(mapped), self.size, self.drop_remainder).fail_whole();
         Ok(Box::new(Prefetched::new(scope, Box::new(batches), 1)))
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use tensorfleet_framework::{Background, Function, StepContext};
 use tensorfleet_graph::Func;
-use tensorfleet_tensor::{Code, Error, Result, Tensor};
+use tensorfleet_tensor::{Code, Error, Result, Tensor, invalid_argument};
 
 use super::dataset::{Dataset, DatasetRef, Element, Elements, from_tensor};
 use super::seed::{Position, SeedGenerator};
@@ -134,6 +134,11 @@ impl Captured {
     pub(crate) fn new(function: &Func, inputs: Vec<Tensor>) -> Captured {
         Captured { function: function.clone(), inputs: inputs.into() }
     }
+
+    /// The name of the function.
+    pub(crate) fn name(&self) -> &str {
+        &self.function.name
+    }
 }
 
 /// A function of the user, ready to be called by an iterator.
@@ -147,6 +152,14 @@ pub(crate) struct UserFunction {
 impl fmt::Debug for UserFunction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("UserFunction").field("scope", &self.scope.prefix).finish_non_exhaustive()
+    }
+}
+
+/// The one dataset that a function returned.
+pub(crate) fn sole_dataset(results: &[Tensor]) -> Result<DatasetRef> {
+    match results {
+        [dataset] => from_tensor(dataset),
+        _ => Err(invalid_argument!("Function must return a single scalar of dtype DT_VARIANT.")),
     }
 }
 
@@ -169,12 +182,7 @@ impl UserFunction {
     /// Calls a function that returns a dataset.
     pub(crate) async fn dataset(&self, args: Element) -> Result<DatasetRef> {
         let results = self.call(args).await.map_err(|error| self.explain(error))?;
-        match &results[..] {
-            [dataset] => from_tensor(dataset),
-            _ => Err(tensorfleet_tensor::invalid_argument!(
-                "Function must return a single scalar of dtype DT_VARIANT."
-            )),
-        }
+        sole_dataset(&results)
     }
 
     /// Says in which transformation a function failed.
