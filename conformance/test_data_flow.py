@@ -278,3 +278,55 @@ def test_a_server_keeps_no_tensors_for_a_session(target):
     with v1.Session(target) as session:
         with pytest.raises(tf.errors.FailedPreconditionError, match="GetSessionHandle called on null session state"):
             session.run(handle)
+
+
+def scattered(op, **more):
+    length = v1.placeholder_with_default([0, 1, 2], None)
+    return op(tensor=[1.0, 2.0], indices=length, element_shape=tf.constant([], tf.int32), **more)
+
+
+def concatenated(op, **more):
+    shape = tf.constant([-1, 2], tf.int32)
+    reserved = tf.raw_ops.TensorListReserve(element_shape=shape, num_elements=2, element_dtype=tf.float32)
+    return op(input_handle=reserved, element_dtype=tf.float32, **more)
+
+
+def read_twice():
+    array = tf.raw_ops.TensorArrayV3(size=1, dtype=tf.float32, clear_after_read=True)
+    flow = tf.raw_ops.TensorArrayWriteV3(handle=array.handle, index=0, value=1.0, flow_in=array.flow)
+    read = lambda: tf.raw_ops.TensorArrayReadV3(handle=array.handle, index=0, flow_in=flow, dtype=tf.float32)
+    first = read()
+    with tf.control_dependencies([first]):
+        return read()
+
+
+WRONG = {
+    "rows": (
+        lambda: tf.raw_ops.TensorListLength(input_handle=scattered(tf.raw_ops.TensorListScatterV2, num_elements=-1)),
+        "Invalid number of rows in input tensor. Expected: 3 Actual: 2",
+    ),
+    "lengths": (
+        lambda: concatenated(
+            tf.raw_ops.TensorListConcatV2, element_shape=tf.constant([-1, 2], tf.int32), leading_dims=np.int64([1])
+        ),
+        "List contains uninitialized tensor at index 1 but leading_dims has only 1 elements.",
+    ),
+    "old": (
+        lambda: concatenated(tf.raw_ops.TensorListConcat, element_shape=[None, 2]),
+        "Concating lists with uninitialized tensors is not supported",
+    ),
+    "twice": (read_twice, "it was cleared after a previous read (perhaps try setting clear_after_read = false?)."),
+    "tags": (
+        lambda: tf.raw_ops.ScalarSummary(tags=v1.placeholder_with_default(["a", "b"], None), values=[1.0]),
+        "tags and values are not the same shape: [2] != [1]\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_is_said_in_tensorflow_s_words(target, name):
+    build, words = WRONG[name]
+    fetch = build()
+    with v1.Session(target) as session, pytest.raises(tf.errors.InvalidArgumentError) as raised:
+        session.run(fetch)
+    assert words in raised.value.message

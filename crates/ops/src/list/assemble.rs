@@ -211,6 +211,7 @@ impl Kernel for Concat {
                 None => {
                     let length = match leading.get(index) {
                         Some(&length) => usize::try_from(length).ok(),
+                        None if self.element_shape.is_some() => None,
                         None => declared,
                     };
                     let Some(length) = length else {

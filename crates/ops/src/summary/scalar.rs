@@ -31,12 +31,13 @@ impl Kernel for ScalarSummary {
             && !(tags.num_elements() == 1 && values.num_elements() == 1)
         {
             return Err(invalid_argument!(
-                "tags and values are not the same shape: {} != {} (tag '{}')",
+                "tags and values are not the same shape: {} != {}{}",
                 tags.shape(),
                 values.shape(),
-                tags.strings()?
-                    .first()
-                    .map_or_else(String::new, |t| String::from_utf8_lossy(t).into_owned())
+                match tags.strings()? {
+                    [tag] => format!(" (tag '{}')", String::from_utf8_lossy(tag)),
+                    _ => String::new(),
+                }
             ));
         }
         let entries = tags

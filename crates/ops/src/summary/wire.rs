@@ -176,7 +176,7 @@ pub(super) fn merge<'a>(summaries: impl Iterator<Item = &'a bytes::Bytes>) -> Re
         for value in summary.value {
             if !value.tag.is_empty() && !tags.insert(value.tag.clone()) {
                 return Err(invalid_argument!(
-                    "Duplicate tag {} found in summary inputs",
+                    "Duplicate tag {} found in summary inputs ",
                     value.tag
                 ));
             }
