@@ -440,7 +440,9 @@ impl Kernel for AvgGrad {
         };
         let cuts = |starts, size, outputs, what| {
             told_cuts(starts, size, outputs, self.overlapping, |values| {
-                let values: Vec<_> = values.iter().map(i64::to_string).collect();
+                let texts = values.iter().map(i64::to_string);
+                let width = texts.clone().map(|text| text.len()).max().unwrap_or(0);
+                let values: Vec<_> = texts.map(|text| format!("{text:>width$}")).collect();
                 let values = values.join(" ");
                 invalid_argument!(
                     "{what} sequence tensor values must not be negative, got {values}"

@@ -1,0 +1,217 @@
+"""What kernels do with inputs that are unusual or wrong: TensorFlow's numbers, codes and words."""
+
+import re
+
+import numpy as np
+import pytest
+import tensorflow as tf
+import tensorflow.compat.v1 as v1
+
+raw = tf.raw_ops
+ones = np.ones
+
+
+def fed(value, dtype=np.float32):
+    """A tensor of which the client does not know the shape, so that the kernel has to look at it."""
+    return v1.placeholder_with_default(np.asarray(value, dtype), None)
+
+
+def avg_pool_gradient(rows, columns, sizes=(1, 4, 6, 1)):
+    return raw.FractionalAvgPoolGrad(
+        orig_input_tensor_shape=fed(sizes, np.int64),
+        out_backprop=fed(ones([1, 2, 3, 1])),
+        row_pooling_sequence=fed(rows, np.int64),
+        col_pooling_sequence=fed(columns, np.int64),
+        overlapping=False,
+    )
+
+
+def max_pool_gradient(image, result, rows=(0, 2, 4)):
+    return raw.FractionalMaxPoolGrad(
+        orig_input=fed(image),
+        orig_output=fed(result),
+        out_backprop=fed(result),
+        row_pooling_sequence=fed(rows, np.int64),
+        col_pooling_sequence=fed([0, 2, 4, 6], np.int64),
+    )
+
+
+def batch_norm(x=ones([1, 2, 2, 3]), scale=ones(3), mean=ones(3), training=False, factor=1.0):
+    return raw.FusedBatchNormV3(
+        x=fed(x), scale=fed(scale), offset=fed(ones(3)), mean=fed(mean), variance=fed(ones(3)),
+        is_training=training, exponential_avg_factor=factor,
+    ).y  # fmt: skip
+
+
+def batch_norm_gradient(dy=ones([1, 2, 2, 3]), scale=ones(3), mean=ones(3)):
+    return raw.FusedBatchNormGradV2(
+        y_backprop=fed(dy), x=fed(ones([1, 2, 2, 3])), scale=fed(scale), reserve_space_1=fed(mean),
+        reserve_space_2=fed(ones(3)),
+    ).x_backprop  # fmt: skip
+
+
+def suppression(limit=2, overlap=0.5):
+    return raw.NonMaxSuppressionV3(
+        boxes=fed(ones([2, 4])), scores=fed(ones(2)), max_output_size=fed(limit, np.int32),
+        iou_threshold=fed(overlap), score_threshold=fed(0),
+    )  # fmt: skip
+
+
+def array():
+    made = raw.TensorArrayV3(size=2, dtype=tf.float32)
+    return made.handle, raw.TensorArrayWriteV3(handle=made.handle, index=0, value=fed([3]), flow_in=made.flow)
+
+
+def gathered(element_shape):
+    handle, flow = array()
+    return raw.TensorArrayGatherV3(
+        handle=handle, indices=[0], flow_in=flow, dtype=tf.float32, element_shape=element_shape
+    )
+
+
+def scattered(value, dtype):
+    handle, flow = array()
+    return raw.TensorArrayScatterV3(handle=handle, indices=[1], value=fed(value, dtype), flow_in=flow)
+
+
+def joined(elements, shape, lengths):
+    return raw.TensorListConcatV2(
+        input_handle=elements, element_shape=fed(shape, np.int32), leading_dims=fed(lengths, np.int64),
+        element_dtype=tf.float32,
+    ).tensor  # fmt: skip
+
+
+def scatter_to_list():
+    return raw.TensorListLength(
+        input_handle=raw.TensorListScatterV2(
+            tensor=fed([[1]]), indices=fed([0, 1], np.int32), element_shape=fed([1], np.int32), num_elements=-1
+        )
+    )
+
+
+REFUSED = {
+    "negative rows of windows": (lambda: avg_pool_gradient([-9, 1, 2], [0, 2, 4, 6]), "Row sequence tensor values must not be negative, got -9  1  2"),
+    "negative columns of windows": (lambda: avg_pool_gradient([0, 2, 4], [1, 2, -3, 4]), "Column sequence tensor values must not be negative, got  1  2 -3  4"),
+    "too few rows of windows": (lambda: avg_pool_gradient([0, 2], [0, 2, 4, 6]), "row_seq_tensor must have at least 3 elements, but got 2"),
+    "another pooled image": (lambda: max_pool_gradient(ones([1, 4, 6, 1]), 2 * ones([1, 2, 3, 1])), "tensor_out_dup is not the same as tensor_out"),
+    "windows of no image": (lambda: max_pool_gradient(ones([1, 4, 6, 1]), ones([1, 2, 3, 1]), [0, 2]), "tensor_out_dup is not the same as tensor_out"),
+    "no image": (lambda: max_pool_gradient(ones([0, 4, 6, 1]), ones([1, 2, 3, 1])), "orig_input must not be empty"),
+    "a matrix of scales": (lambda: batch_norm(scale=ones([3, 1])), "scale must be 1-dimensional[3,1]"),
+    "too few means": (lambda: batch_norm(mean=ones(2), training=True, factor=0.5), "When exponential_avg_factor != 1, mean must have the same number of elements as the channels of x, got 2 and 3"),
+    "another gradient's shape": (lambda: batch_norm_gradient(dy=ones([1, 2, 2, 2])), "x and y_backprop must have same shape, but x has shape [1,2,2,3] and y_backprop has shape [1,2,2,2]"),
+    "too few saved means": (lambda: batch_norm_gradient(mean=ones(2)), "reserve_space_1 must have the same number of elements as the channels of x, got 2 and 3"),
+    "a vector of limits": (lambda: suppression(limit=[2]), "max_output_size must be 0-D, got shape [1] (Shape must be rank 0 but is rank 1)"),
+    "elements of another shape": (lambda: gathered([2]), "TensorArray was passed element_shape [2] which does not match the Tensor at index 0: [1]"),
+    "elements of another type": (lambda: scattered([[1]], np.int32), "TensorArray dtype is float but Op is trying to write dtype int32."),
+    "a scalar of elements": (lambda: scattered(1, np.float32), "Input value for unpack must be at least a vector but received shape: []"),
+    "scalars in a row": (lambda: joined(raw.TensorListFromTensor(tensor=fed([1]), element_shape=fed([], np.int32)), [], []), "Concat requires elements to be at least vectors, found scalars instead."),
+    "elements without length": (lambda: joined(raw.TensorListReserve(element_shape=fed([-1], np.int32), num_elements=3, element_dtype=tf.float32), [-1], [1]), "List contains uninitialized tensor at index 1 but leading_dims has only 1 elements."),
+    "more places than rows": (scatter_to_list, "Invalid number of rows in input tensor. Expected: 2 Actual: 1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_wrong_inputs_are_refused_in_the_same_words(target, case):
+    build, words = REFUSED[case]
+    with v1.Session(target) as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(words)):
+            session.run(build())
+
+
+def test_updates_of_another_shape_are_refused_in_the_same_words(target):
+    variable = tf.Variable(ones([2, 3], np.float32))
+    update = raw.ResourceScatterAdd(resource=variable.handle, indices=fed([0], np.int32), updates=fed(ones([2, 3])))
+    words = "The shape of indices ([1]) must be a prefix of the shape of updates ([2,3])"
+    with v1.Session(target) as session:
+        session.run(variable.initializer)
+        with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(words)):
+            session.run(update)
+
+
+def test_pooling_does_not_know_depth(target):
+    pooled = {
+        "average": raw.FractionalAvgPool(value=fed(ones([2, 4, 4, 1])), pooling_ratio=[2, 1, 1, 1]),
+        "max": raw.FractionalMaxPool(value=fed(ones([2, 4, 4, 1])), pooling_ratio=[2, 1, 1, 1]),
+    }
+    with v1.Session(target) as session:
+        for what, op in pooled.items():
+            words = f"Fractional {what} pooling is not yet supported on the batch nor channel dimension."
+            with pytest.raises(tf.errors.UnimplementedError, match=words):
+                session.run(op.output)
+
+
+def test_windows_end_where_the_image_does(target):
+    with v1.Session(target) as session:
+        np.testing.assert_array_equal(
+            session.run(avg_pool_gradient([0, 2, 40], [0, 2, 4, 6])), np.full([1, 4, 6, 1], 0.25)
+        )
+
+
+def test_nothing_has_no_mean(target):
+    nothing = raw.FusedBatchNormV2(
+        x=fed(ones([0, 2, 2, 3])), scale=ones(3, np.float32), offset=ones(3, np.float32), mean=ones(3, np.float32),
+        variance=ones(3, np.float32), is_training=False,
+    )  # fmt: skip
+    with v1.Session(target) as session:
+        mean, variance = session.run([tf.identity(nothing.batch_mean), tf.identity(nothing.batch_variance)])
+    assert np.isnan(mean).all() and np.isnan(variance).all()
+
+
+def test_halves_between_two_levels_are_rounded_alike(target):
+    tenths = np.arange(-90, 91).astype(np.float32) / 10
+    low, high, quarter = np.float32(0), np.float32(6), np.float32(0.4)
+    shared = raw.FakeQuantWithMinMaxVars(inputs=tenths, min=low, max=high, num_bits=4)
+    by_channel = raw.FakeQuantWithMinMaxVarsPerChannel(inputs=tenths[:, None], min=[low], max=[high], num_bits=4)
+    fixed = raw.FakeQuantWithMinMaxArgs(inputs=tenths, min=0, max=6, num_bits=4)
+    with v1.Session(target) as session:
+        shared, by_channel, fixed = session.run([shared, by_channel, fixed])
+    inside = tenths.clip(0, 6)
+    np.testing.assert_array_equal(shared, np.floor(inside / quarter + np.float32(0.5)) * quarter)
+    multiplied = np.floor(inside * np.float32(2.5) + np.float32(0.5)) * quarter
+    np.testing.assert_array_equal(fixed, multiplied)
+    np.testing.assert_array_equal(by_channel[:, 0], multiplied)
+
+
+def test_infinite_pivots_have_a_sign_and_late_nan_spreads(target):
+    infinite = fed([[np.inf, 1], [2, 3]])
+    broken = fed([[1, 2, 3], [4, np.nan, 6], [7, 8, 10]])
+    with v1.Session(target) as session:
+        sign, logarithm = session.run(raw.LogMatrixDeterminant(input=infinite))
+        inverse = session.run(raw.MatrixInverse(input=broken))
+        solution = session.run(raw.MatrixSolve(matrix=broken, rhs=fed([[1], [2], [3]])))
+    assert (sign, logarithm) == (1, np.inf)
+    assert np.isnan(inverse).all() and np.isnan(solution).all()
+
+
+def test_boxes_without_end_are_not_drawn(target):
+    images = np.zeros([1, 4, 4, 3], np.float32)
+    boxes = fed([[[0, 0, np.inf, np.inf], [0, 0, 1e20, 1e20]]])
+    with v1.Session(target) as session:
+        np.testing.assert_array_equal(session.run(tf.image.draw_bounding_boxes(images, boxes, None)), images)
+
+
+def test_boxes_that_are_nowhere_suppress_each_other(target):
+    kept = raw.NonMaxSuppressionV3(
+        boxes=fed(np.full([3, 4], np.nan)), scores=fed([0.9, 0.8, 0.7]), max_output_size=3, iou_threshold=np.float32(0.5),
+        score_threshold=np.float32(0),
+    )  # fmt: skip
+    with v1.Session(target) as session:
+        np.testing.assert_array_equal(session.run(kept), [0])
+
+
+def test_the_colours_of_a_jpeg_file_are_averages(target):
+    """Of single pixels: taking one of four changes noise far more than its compression does."""
+    noise = np.random.RandomState(3).randint(96, 160, [32, 32, 3]).astype(np.uint8)
+    decoded = tf.io.decode_jpeg(tf.io.encode_jpeg(noise, quality=95))
+    with v1.Session(target) as session:
+        fetched = session.run(decoded).astype(float)
+    blocks = lambda image: image.reshape(16, 2, 16, 2, 3).mean(axis=(1, 3))  # noqa: E731
+    assert np.abs(blocks(fetched) - blocks(noise.astype(float))).mean() < 5
+
+
+def test_a_gradient_may_align_corners_and_centres(target):
+    gradient = raw.ResizeNearestNeighborGrad(
+        grads=fed(ones([1, 4, 4, 1])), size=[2, 2], align_corners=True, half_pixel_centers=True
+    )
+    with v1.Session(target) as session:
+        assert session.run(gradient).sum() == 16
