@@ -305,6 +305,18 @@ WRONG = {
         lambda: tf.raw_ops.TensorListLength(input_handle=scattered(tf.raw_ops.TensorListScatterV2, num_elements=-1)),
         "Invalid number of rows in input tensor. Expected: 3 Actual: 2",
     ),
+    "rows of a list": (
+        lambda: tf.raw_ops.TensorListLength(
+            input_handle=tf.raw_ops.TensorListScatterIntoExistingList(
+                input_handle=tf.raw_ops.TensorListReserve(
+                    element_shape=tf.constant([], tf.int32), num_elements=3, element_dtype=tf.float32
+                ),
+                tensor=[1.0, 2.0],
+                indices=v1.placeholder_with_default([0], None),
+            )
+        ),
+        "Expected len(indices) == tensor.shape[0], but saw: 1 vs. 2",
+    ),
     "lengths": (
         lambda: concatenated(
             tf.raw_ops.TensorListConcatV2, element_shape=tf.constant([-1, 2], tf.int32), leading_dims=np.int64([1])

@@ -193,9 +193,9 @@ impl Kernel for FromTensor {
 
 /// Puts the rows of a tensor at indices of a list.
 fn scatter(elements: &mut Vec<Option<Tensor>>, tensor: &Tensor, indices: &[i64]) -> Result<()> {
-    if indices.len() > tensor.dims()[0] {
+    if indices.len() != tensor.dims()[0] {
         return Err(invalid_argument!(
-            "Invalid number of rows in input tensor. Expected: {} Actual: {}",
+            "Expected len(indices) == tensor.shape[0], but saw: {} vs. {}",
             indices.len(),
             tensor.dims()[0]
         ));
