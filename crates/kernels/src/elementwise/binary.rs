@@ -1,7 +1,7 @@
 //! Functions of two values, vectorised for every instruction set: powers and gradients of
 //! activations. Arithmetic is left to [`super::zip`].
 
-use super::{BLOCK, MIN_COSTLY};
+use super::{BLOCK, MIN_CHEAP, MIN_COSTLY};
 use crate::Parallel;
 use crate::math::{self, Math};
 use crate::real::{Real, Wide};
@@ -9,6 +9,9 @@ use crate::simd::dispatch;
 
 /// A function of two values, compiled in both precisions.
 pub trait Binary: Sync {
+    /// Elements below which another thread is not worth waking.
+    const MIN_LEN: usize;
+
     /// `out[i] = f(a[i], b[i])` in single precision.
     fn single(a: &[f32], b: &[f32], out: &mut [f32]);
     /// `out[i] = f(a[i], b[i])` in double precision.
@@ -20,16 +23,18 @@ pub trait Binary: Sync {
 /// # Panics
 /// If the lengths differ.
 pub fn binary<F: Binary, T: Real>(par: Parallel, a: &[T], b: &[T], out: &mut [T]) {
-    par.for_each((a, b, out), MIN_COSTLY, |_, (a, b, out)| T::apply2::<F>(a, b, out));
+    par.for_each((a, b, out), F::MIN_LEN, |_, (a, b, out)| T::apply2::<F>(a, b, out));
 }
 
 macro_rules! functions {
-    ($($(#[$doc:meta])* $name:ident = |$a:ident, $b:ident| $value:expr;)+) => {$(
+    ($min_len:expr; $($(#[$doc:meta])* $name:ident = |$a:ident, $b:ident| $value:expr;)+) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
         pub struct $name;
 
         impl Binary for $name {
+            const MIN_LEN: usize = $min_len;
+
             fn single(a: &[f32], b: &[f32], out: &mut [f32]) {
                 dispatch! {
                     fn run[I](a: &[f32], b: &[f32], out: &mut [f32]) {
@@ -56,6 +61,7 @@ macro_rules! functions {
 }
 
 functions! {
+    MIN_CHEAP;
     /// Of `Elu`, from the gradient and the *output*.
     EluGrad = |gradient, output| if output < 0.0 { (output + 1.0) * gradient } else { gradient };
     /// Of `1 / x`, from the *output* and the gradient.
@@ -71,8 +77,6 @@ functions! {
     SeluGrad = |gradient, output| math::selu_grad(gradient, output);
     /// Of `Sigmoid`, from the *output* and the gradient.
     SigmoidGrad = |output, gradient| gradient * output * (1.0 - output);
-    /// Of `Softplus`, from the gradient and the input.
-    SoftplusGrad = |gradient, x| gradient * math::sigmoid::<I, _>(x);
     /// Of `Softsign`, from the gradient and the input.
     SoftsignGrad = |gradient, x| {
         let root = 1.0 + x.abs();
@@ -84,6 +88,12 @@ functions! {
     TanhGrad = |output, gradient| gradient * (1.0 - output * output);
     /// `x / y`, and zero where `x` is zero, whatever `y`.
     Xdivy = |x, y| if x == 0.0 { 0.0 } else { x / y };
+}
+
+functions! {
+    MIN_COSTLY;
+    /// Of `Softplus`, from the gradient and the input.
+    SoftplusGrad = |gradient, x| gradient * math::sigmoid::<I, _>(x);
     /// `x ln(1 + y)`, and zero where `x` is zero, whatever `y`.
     Xlog1py = |x, y| {
         let value = x * y.ln1p_::<I>();
@@ -101,6 +111,8 @@ functions! {
 pub struct Pow;
 
 impl Binary for Pow {
+    const MIN_LEN: usize = MIN_COSTLY;
+
     fn single(x: &[f32], y: &[f32], out: &mut [f32]) {
         dispatch! {
             fn run[I](x: &[f32], y: &[f32], out: &mut [f32]) {

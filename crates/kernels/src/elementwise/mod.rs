@@ -25,9 +25,9 @@ pub(crate) use binary::in_blocks as binary_in_blocks;
 pub(crate) use unary::in_blocks as unary_in_blocks;
 
 /// Elements below which a cheap loop is not worth another thread.
-pub(crate) const MIN_CHEAP: usize = 32 * 1024;
+pub const MIN_CHEAP: usize = 32 * 1024;
 /// Elements below which a loop of elementary functions is not worth another thread.
-pub(crate) const MIN_COSTLY: usize = 8 * 1024;
+pub const MIN_COSTLY: usize = 16 * 1024;
 /// Elements handled at a time where a copy in the first-level cache is needed.
 pub(crate) const BLOCK: usize = 512;
 

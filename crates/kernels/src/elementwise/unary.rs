@@ -1,6 +1,6 @@
 //! Functions of one value, vectorised for every instruction set.
 
-use super::{BLOCK, MIN_COSTLY};
+use super::{BLOCK, MIN_CHEAP, MIN_COSTLY};
 use crate::Parallel;
 use crate::math::{self, Math};
 use crate::real::Real;
@@ -8,6 +8,9 @@ use crate::simd::dispatch;
 
 /// A function of one value, compiled in both precisions.
 pub trait Unary: Sync {
+    /// Elements below which another thread is not worth waking.
+    const MIN_LEN: usize;
+
     /// `out[i] = f(x[i])` in single precision.
     fn single(x: &[f32], out: &mut [f32]);
     /// `out[i] = f(x[i])` in double precision.
@@ -19,12 +22,12 @@ pub trait Unary: Sync {
 /// # Panics
 /// If the lengths differ.
 pub fn unary<F: Unary, T: Real>(par: Parallel, x: &[T], out: &mut [T]) {
-    par.for_each((x, out), MIN_COSTLY, |_, (x, out)| T::apply::<F>(x, out));
+    par.for_each((x, out), F::MIN_LEN, |_, (x, out)| T::apply::<F>(x, out));
 }
 
 /// `x[i] = F(x[i])`.
 pub fn unary_in_place<F: Unary, T: Real>(par: Parallel, x: &mut [T]) {
-    par.for_each(x, MIN_COSTLY, |_, x| {
+    par.for_each(x, F::MIN_LEN, |_, x| {
         // The vector loops need input and output apart; the copy never leaves the nearest cache.
         let mut copy = [T::narrow(T::Wide::default()); BLOCK];
         for x in x.chunks_mut(BLOCK) {
@@ -36,12 +39,14 @@ pub fn unary_in_place<F: Unary, T: Real>(par: Parallel, x: &mut [T]) {
 }
 
 macro_rules! functions {
-    ($($(#[$doc:meta])* $name:ident = |$x:ident| $value:expr;)+) => {$(
+    ($min_len:expr; $($(#[$doc:meta])* $name:ident = |$x:ident| $value:expr;)+) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
         pub struct $name;
 
         impl Unary for $name {
+            const MIN_LEN: usize = $min_len;
+
             fn single(x: &[f32], out: &mut [f32]) {
                 dispatch! {
                     fn run[I](x: &[f32], out: &mut [f32]) {
@@ -68,28 +73,11 @@ macro_rules! functions {
 }
 
 functions! {
+    MIN_CHEAP;
     /// The smallest integer not below.
     Ceil = |x| x.ceil();
-    /// The hyperbolic cosine.
-    Cosh = |x| math::cosh::<I, _>(x);
-    /// `x`, or `e^x - 1` below zero.
-    Elu = |x| math::elu::<I, _>(x);
-    /// The error function.
-    Erf = |x| x.erf_::<I>();
-    /// `1 - erf(x)`.
-    Erfc = |x| x.erfc_::<I>();
-    /// `e^x`.
-    Exp = |x| x.exp_::<I>();
-    /// `e^x - 1`.
-    Expm1 = |x| x.expm1_::<I>();
     /// The largest integer not above.
     Floor = |x| x.floor();
-    /// The natural logarithm.
-    Log = |x| x.ln_::<I>();
-    /// `ln(1 + x)`.
-    Log1p = |x| x.ln1p_::<I>();
-    /// The logarithm of the sigmoid.
-    LogSigmoid = |x| math::log_sigmoid::<I, _>(x);
     /// `1 / x`.
     Reciprocal = |x| 1.0 / x;
     /// `max(x, 0)`.
@@ -103,6 +91,34 @@ functions! {
     Rint = |x| x.round_ties_even();
     /// `1 / sqrt(x)`.
     Rsqrt = |x| 1.0 / x.sqrt();
+    /// `x / (1 + |x|)`.
+    Softsign = |x| x / (1.0 + x.abs());
+    /// The square root.
+    Sqrt = |x| x.sqrt();
+    /// `x^2`.
+    Square = |x| x * x;
+}
+
+functions! {
+    MIN_COSTLY;
+    /// The hyperbolic cosine.
+    Cosh = |x| math::cosh::<I, _>(x);
+    /// `x`, or `e^x - 1` below zero.
+    Elu = |x| math::elu::<I, _>(x);
+    /// The error function.
+    Erf = |x| x.erf_::<I>();
+    /// `1 - erf(x)`.
+    Erfc = |x| x.erfc_::<I>();
+    /// `e^x`.
+    Exp = |x| x.exp_::<I>();
+    /// `e^x - 1`.
+    Expm1 = |x| x.expm1_::<I>();
+    /// The natural logarithm.
+    Log = |x| x.ln_::<I>();
+    /// `ln(1 + x)`.
+    Log1p = |x| x.ln1p_::<I>();
+    /// The logarithm of the sigmoid.
+    LogSigmoid = |x| math::log_sigmoid::<I, _>(x);
     /// The scaled exponential linear unit.
     Selu = |x| math::selu::<I, _>(x);
     /// `1 / (1 + e^-x)`.
@@ -111,12 +127,6 @@ functions! {
     Sinh = |x| math::sinh::<I, _>(x);
     /// `ln(1 + e^x)`.
     Softplus = |x| math::softplus::<I, _>(x);
-    /// `x / (1 + |x|)`.
-    Softsign = |x| x / (1.0 + x.abs());
-    /// The square root.
-    Sqrt = |x| x.sqrt();
-    /// `x^2`.
-    Square = |x| x * x;
     /// The hyperbolic tangent.
     Tanh = |x| math::tanh::<I, _>(x);
 }
@@ -130,6 +140,8 @@ pub struct Sin;
 pub struct Cos;
 
 impl Unary for Sin {
+    const MIN_LEN: usize = MIN_COSTLY;
+
     fn single(x: &[f32], out: &mut [f32]) {
         dispatch! {
             fn run[I](x: &[f32], out: &mut [f32]) {
@@ -148,6 +160,8 @@ impl Unary for Sin {
 }
 
 impl Unary for Cos {
+    const MIN_LEN: usize = MIN_COSTLY;
+
     fn single(x: &[f32], out: &mut [f32]) {
         dispatch! {
             fn run[I](x: &[f32], out: &mut [f32]) {
