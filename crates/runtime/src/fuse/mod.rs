@@ -6,6 +6,7 @@
 
 mod groups;
 mod kernel;
+mod partial;
 mod program;
 
 use std::borrow::Cow;

@@ -1,13 +1,12 @@
 //! Functions of elements, one after the other over blocks that stay in the nearest cache.
 
+use smallvec::SmallVec;
 use tensorfleet_framework::{PointwiseElement, PointwiseFn, Row, Value};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{Element, Result, Shape, Tensor};
 
 use super::kernel::Member;
-
-/// Elements that go through all functions before the next ones do.
-const BLOCK: usize = 512;
+use super::partial::{BLOCK, Partial};
 
 /// Elements times functions below which another thread is not worth waking.
 const MIN_WORK: usize = 64 * 1024;
@@ -41,31 +40,8 @@ enum Operand<T> {
     Value(T),
     /// An input of the output's shape.
     Input(usize),
-    Tile(usize),
+    Partial(usize),
     Register(usize),
-}
-
-/// A row that repeats all along the output: the last dimensions of its shape.
-struct Tile<T> {
-    period: usize,
-    /// The row once, and as much of it again as a block may need.
-    values: Vec<T>,
-}
-
-impl<T: Element> Tile<T> {
-    fn new(row: &[T]) -> Tile<T> {
-        let values = row.iter().cycle().take(row.len() + BLOCK).copied().collect();
-        Tile { period: row.len(), values }
-    }
-
-    fn row(&self) -> &[T] {
-        &self.values[..self.period]
-    }
-
-    /// What belongs to the elements of the output from `at` on, up to a block of them.
-    fn at(&self, at: usize, len: usize) -> &[T] {
-        &self.values[at % self.period..][..len]
-    }
 }
 
 impl<T: PointwiseElement> Program<T> {
@@ -99,25 +75,27 @@ impl<T: PointwiseElement> Program<T> {
         Some(Program { num_inputs, lines, num_registers })
     }
 
-    /// Runs the program; nothing if an input is neither a scalar, nor of the output's shape, nor a row
-    /// of it.
+    /// Runs the program; nothing if an input is neither a scalar, nor of the output's shape, nor
+    /// repeats along it in a simple way.
     pub(super) fn run(&self, par: Parallel, inputs: &mut [Value]) -> Result<Option<Tensor>> {
         let Some(tensors) = tensors(inputs) else { return Ok(None) };
         let shape = largest_shape(&tensors).cloned();
         let mut operands = Vec::with_capacity(self.num_inputs + self.lines.len());
-        let mut tiles = Vec::new();
+        let mut partials = Vec::new();
         for (index, tensor) in tensors.iter().enumerate() {
             operands.push(match &shape {
                 _ if tensor.shape().is_scalar() => Operand::Value(tensor.scalar_value::<T>()?),
                 Some(shape) if tensor.shape() == shape => Operand::Input(index),
-                Some(shape) if shape.dims().ends_with(tensor.shape().dims()) => {
-                    tiles.push(Tile::new(tensor.values::<T>()?));
-                    Operand::Tile(tiles.len() - 1)
+                Some(shape) => {
+                    let partial = Partial::new(tensor.values::<T>()?, tensor.shape(), shape);
+                    let Some(partial) = partial else { return Ok(None) };
+                    partials.push(partial);
+                    Operand::Partial(partials.len() - 1)
                 }
-                _ => return Ok(None),
+                None => return Ok(None),
             });
         }
-        let Some(resolved) = self.resolve(&mut operands, &mut tiles) else { return Ok(None) };
+        let Some(resolved) = self.resolve(&mut operands, &mut partials) else { return Ok(None) };
         let Some(shape) = shape else {
             return Ok(match operands.last() {
                 Some(Operand::Value(value)) => Some(Tensor::scalar(*value)),
@@ -139,7 +117,7 @@ impl<T: PointwiseElement> Program<T> {
         let blocks = Blocks {
             lines: &resolved,
             inputs: &slices,
-            tiles: &tiles,
+            partials: &partials,
             reused,
             registers: self.num_registers,
         };
@@ -152,23 +130,21 @@ impl<T: PointwiseElement> Program<T> {
         }
     }
 
-    /// Finds out what every line's operands are, and computes once what is a scalar or a row that
-    /// repeats. Nothing if a function cannot take its operands as they are.
+    /// Finds out what every line's operands are, and computes once what is a scalar or repeats.
+    /// Nothing if a function cannot take its operands as they are.
     fn resolve(
         &self,
         operands: &mut Vec<Operand<T>>,
-        tiles: &mut Vec<Tile<T>>,
+        partials: &mut Vec<Partial<T>>,
     ) -> Option<Vec<Resolved<T>>> {
         let mut resolved = Vec::new();
         for line in &self.lines {
             let [a, b] = line.operands.map(|operand| operands[operand]);
-            let is_tiled = matches!(a, Operand::Tile(_)) || matches!(b, Operand::Tile(_));
-            if is_tiled && let Some(tile) = tile(line.function, a, b, tiles)? {
-                tiles.push(tile);
-                operands.push(Operand::Tile(tiles.len() - 1));
-                continue;
-            }
+            let is_small = |operand| matches!(operand, Operand::Value(_) | Operand::Partial(_));
             let result = match (line.function, a, b) {
+                // The operands have different shapes, which is an error or a case of its own.
+                (PointwiseFn::Pair(_), Operand::Partial(_), _)
+                | (PointwiseFn::Pair(_), _, Operand::Partial(_)) => return None,
                 (PointwiseFn::One(f), Operand::Value(a), _) => Some(single(|out| f(&[a], out))),
                 (PointwiseFn::Two(f), Operand::Value(a), Operand::Value(b)) => {
                     Some(single(|out| f(Row::Value(a), Row::Value(b), out)))
@@ -178,6 +154,14 @@ impl<T: PointwiseElement> Program<T> {
                 }
                 (PointwiseFn::Pair(_), Operand::Value(_), _)
                 | (PointwiseFn::Pair(_), _, Operand::Value(_)) => return None,
+                (function, a, b) if is_small(a) && is_small(b) => {
+                    if let Some(partial) = partial(function, a, b, partials) {
+                        partials.push(partial);
+                        operands.push(Operand::Partial(partials.len() - 1));
+                        continue;
+                    }
+                    None
+                }
                 _ => None,
             };
             operands.push(match result {
@@ -193,35 +177,31 @@ impl<T: PointwiseElement> Program<T> {
     }
 }
 
-/// The result of a function of which an operand is a row that repeats: such a row, unless the other
-/// operand is larger. The outer nothing means that the function cannot take its operands as they are.
-fn tile<T: Element>(
+/// The result of a function whose operands repeat in the same way, or not at all: it does so too.
+fn partial<T: Element>(
     function: PointwiseFn<T>,
     a: Operand<T>,
     b: Operand<T>,
-    tiles: &[Tile<T>],
-) -> Option<Option<Tile<T>>> {
+    partials: &[Partial<T>],
+) -> Option<Partial<T>> {
     let row = |operand| match operand {
         Operand::Value(value) => Some(Row::Value(value)),
-        Operand::Tile(index) => Some(Row::Slice(tiles[index].row())),
+        Operand::Partial(index) => Some(Row::Slice(partials[index].once())),
         Operand::Input(_) | Operand::Register(_) => None,
     };
-    if matches!(function, PointwiseFn::Pair(_)) {
-        return None;
-    }
-    let (Some(a), Some(b)) = (row(a), row(b)) else { return Some(None) };
-    let len = match (a, b) {
-        (Row::Slice(a), Row::Slice(b)) if a.len() != b.len() => return None,
-        (Row::Slice(row), _) | (_, Row::Slice(row)) => row.len(),
-        (Row::Value(_), Row::Value(_)) => return Some(None),
+    let like = match (a, b) {
+        (Operand::Partial(a), Operand::Partial(b)) if !partials[a].is_like(&partials[b]) => {
+            return None;
+        }
+        (Operand::Partial(index), _) | (_, Operand::Partial(index)) => &partials[index],
+        _ => return None,
     };
-    let mut out = vec![T::default(); len];
+    let (a, b) = (row(a)?, row(b)?);
     match (function, a) {
-        (PointwiseFn::One(f), Row::Slice(a)) => f(a, &mut out),
-        (PointwiseFn::Two(f), a) => f(a, b, &mut out),
-        (PointwiseFn::One(_) | PointwiseFn::Pair(_), _) => return None,
+        (PointwiseFn::One(f), Row::Slice(a)) => Some(like.with_values(|out| f(a, out))),
+        (PointwiseFn::Two(f), a) => Some(like.with_values(|out| f(a, b, out))),
+        (PointwiseFn::One(_) | PointwiseFn::Pair(_), _) => None,
     }
-    Some(Some(Tile::new(&out)))
 }
 
 fn single<T: Element>(f: impl FnOnce(&mut [T])) -> T {
@@ -251,7 +231,7 @@ struct Blocks<'a, T> {
     lines: &'a [Resolved<T>],
     /// The inputs, of which those of the output's shape are used.
     inputs: &'a [&'a [T]],
-    tiles: &'a [Tile<T>],
+    partials: &'a [Partial<T>],
     /// The input whose storage the output takes.
     reused: Option<usize>,
     registers: usize,
@@ -269,18 +249,28 @@ impl<T: Element> Blocks<'_, T> {
         let mut registers = vec![vec![T::default(); len]; self.registers];
         // The lines read the reused input from here while they overwrite it.
         let mut copy = vec![T::default(); if self.reused.is_some() { len } else { 0 }];
+        let mut spaces = vec![vec![T::default(); len]; self.partials.len()];
         let mut at = start;
         for out in out.chunks_mut(BLOCK) {
             if self.reused.is_some() {
                 copy[..out.len()].copy_from_slice(out);
             }
-            self.block(at, out, &mut registers, &copy);
+            self.block(at, out, &mut registers, &copy, &mut spaces);
             at += out.len();
         }
     }
 
-    fn block(&self, at: usize, out: &mut [T], registers: &mut [Vec<T>], copy: &[T]) {
+    fn block(
+        &self,
+        at: usize,
+        out: &mut [T],
+        registers: &mut [Vec<T>],
+        copy: &[T],
+        spaces: &mut [Vec<T>],
+    ) {
         let len = out.len();
+        let partials: SmallVec<[Row<'_, T>; 4]> =
+            self.partials.iter().zip(spaces).map(|(p, space)| p.row(at, len, space)).collect();
         let last = self.lines.len() - 1;
         for (number, line) in self.lines.iter().enumerate() {
             let mut results = std::mem::take(&mut registers[line.register]);
@@ -289,7 +279,7 @@ impl<T: Element> Blocks<'_, T> {
                 Operand::Value(value) => Row::Value(value),
                 Operand::Input(index) if self.reused == Some(index) => Row::Slice(&copy[..len]),
                 Operand::Input(index) => Row::Slice(&self.inputs[index][at..at + len]),
-                Operand::Tile(index) => Row::Slice(self.tiles[index].at(at, len)),
+                Operand::Partial(index) => partials[index],
                 Operand::Register(register) => Row::Slice(&registers[register][..len]),
             };
             match (line.function, line.operands.map(row)) {

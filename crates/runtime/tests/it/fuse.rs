@@ -63,7 +63,7 @@ fn random_graph(random: &mut Random, dtype: DType, shapes: &[&[usize]]) -> Vec<N
 fn fused_nodes_give_the_same_bits_and_the_same_errors() {
     let registry = tensorfleet_ops::registry().unwrap();
     let long: &[usize] = &[3, 7, 401];
-    let shapes: [&[&[usize]]; 12] = [
+    let shapes: [&[&[usize]]; 17] = [
         &[&[], &[], &[]],
         &[&[5], &[5], &[]],
         &[long, long, &[]],
@@ -71,6 +71,11 @@ fn fused_nodes_give_the_same_bits_and_the_same_errors() {
         &[long, &[401], &[401], long],
         &[long, &[7, 401], &[401]],
         &[&[3000], &[2, 3000], &[1, 3000]],
+        &[long, &[3, 7, 1], &[401]],
+        &[long, &[3, 7, 1], &[3, 1, 1], &[3, 7, 1], long],
+        &[&[900, 3], &[900, 1], &[3], &[900, 1]],
+        &[&[5, 600], &[5, 1], &[600]],
+        &[&[2, 0], &[2, 1], &[0]],
         &[&[1], &[2, 1], &[]],
         &[&[3, 1], &[4], &[3, 4]],
         &[&[0], &[0], &[]],
@@ -79,7 +84,7 @@ fn fused_nodes_give_the_same_bits_and_the_same_errors() {
     ];
     let mut random = Random(7);
     let (mut failures, mut successes) = (0, 0);
-    for round in 0..720 {
+    for round in 0..1020 {
         let dtype = [DType::Float, DType::Double, DType::Int32][round % 3];
         let nodes = random_graph(&mut random, dtype, shapes[round % shapes.len()]);
         let last = nodes.last().unwrap().name.clone();
