@@ -288,11 +288,8 @@ impl<T: Ordered, W: Wide> Spread<W> for ToFirst<'_, T> {
         let gradient: &[W; L] = lanes(&gradient[first..]);
         for (number, &at) in (0_u32..).zip(pixels) {
             let sums: &mut [W; L] = lanes_mut(&mut sums[at + first..]);
-            // Chosen before they are added: else the compiler adds one lane after the other.
-            let chosen: [W; L] =
-                std::array::from_fn(|i| if owners[i] == number { gradient[i] } else { W::zero() });
             for i in 0..L {
-                sums[i] = sums[i] + chosen[i];
+                sums[i] = sums[i] + gradient[i].keep_if(owners[i] == number);
             }
         }
     }
@@ -313,7 +310,7 @@ impl<T: Ordered, W: Wide> Spread<W> for ToAll<'_, T> {
             let x: &[T; L] = lanes(&self.0[at + first..]);
             let sums: &mut [W; L] = lanes_mut(&mut sums[at + first..]);
             for i in 0..L {
-                sums[i] = sums[i] + if x[i] == best[i] { gradient[i] } else { W::zero() };
+                sums[i] = sums[i] + gradient[i].keep_if(x[i] == best[i]);
             }
         }
     }

@@ -44,6 +44,8 @@ pub trait Wide: Real<Wide = Self> + num_traits::Float + num_traits::FloatConst +
     fn fma<I: Isa>(self, b: Self, c: Self) -> Self;
     /// Rounds a literal.
     fn of(value: f64) -> Self;
+    /// The value, or zero. Unlike a branch it never keeps a loop from being vectorised.
+    fn keep_if(self, keep: bool) -> Self;
     /// The larger value, or NaN if either is one; as TensorFlow's reductions and `Maximum` do.
     #[inline(always)]
     fn nan_max(self, other: Self) -> Self {
@@ -57,7 +59,7 @@ pub trait Wide: Real<Wide = Self> + num_traits::Float + num_traits::FloatConst +
 }
 
 macro_rules! wide {
-    ($type:ty, $fma:ident, $precision:ident) => {
+    ($type:ty, $bits:ty, $fma:ident, $precision:ident) => {
         impl Real for $type {
             type Wide = Self;
             const IS_WIDE: bool = true;
@@ -108,12 +110,17 @@ macro_rules! wide {
             fn of(value: f64) -> Self {
                 value as $type
             }
+
+            #[inline(always)]
+            fn keep_if(self, keep: bool) -> Self {
+                Self::from_bits(self.to_bits() & <$bits>::from(keep).wrapping_neg())
+            }
         }
     };
 }
 
-wide!(f32, fma32, single);
-wide!(f64, fma64, double);
+wide!(f32, u32, fma32, single);
+wide!(f64, u64, fma64, double);
 
 macro_rules! half {
     ($type:ty, $widen:path, $narrow:path) => {

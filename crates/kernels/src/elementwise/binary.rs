@@ -160,6 +160,7 @@ impl Binary for Pow {
 }
 
 /// A square or a cube, if the power is one.
+#[inline(always)]
 fn few_factors<W: Wide>(x: W, y: W) -> Option<W> {
     if y == W::of(2.0) {
         Some(x * x)
@@ -172,15 +173,14 @@ fn few_factors<W: Wide>(x: W, y: W) -> Option<W> {
 
 /// Computes squares or cubes, if all exponents are the same such; most powers in programs are.
 fn all_few_factors<W: Wide>(x: &[W], y: &[W], out: &mut [W]) -> bool {
-    let (two, three) = (W::of(2.0), W::of(3.0));
-    let Some(&power) = y.first().filter(|power| **power == two || **power == three) else {
+    let Some(&power) = y.first().filter(|power| few_factors(W::zero(), **power).is_some()) else {
         return false;
     };
     if y.iter().any(|y| *y != power) {
         return false;
     }
     for (out, &x) in out.iter_mut().zip(x) {
-        *out = if power == two { x * x } else { x * x * x };
+        *out = few_factors(x, power).unwrap_or(x);
     }
     true
 }
