@@ -92,7 +92,8 @@ fn no_kernel(node: &Node, kernels: &[KernelDef], device_kind: &str) -> tensorfle
     for kernel in kernels {
         registered.push_str(&format!("  device='{}'", kernel.device));
         for (attr, types) in kernel.types.iter().flatten() {
-            let names: Vec<&str> = types.iter().map(|dtype| dtype.name()).collect();
+            let names: Vec<String> =
+                types.iter().map(|dtype| format!("DT_{}", dtype.name().to_uppercase())).collect();
             registered.push_str(&format!("; {attr} in [{}]", names.join(", ")));
         }
         registered.push('\n');

@@ -8,8 +8,10 @@ use tensorfleet_proto::tensorflow::DerivedStatus;
 use tensorfleet_proto::tensorflow::distributed_runtime::{
     GrpcPayloadContainer, WorkerPossiblyRestarted,
 };
-use tensorfleet_tensor::{Code, Error, Result};
+use tensorfleet_tensor::{Code, Error, Result, internal};
 use tonic::{Response, Status};
+
+use crate::transport;
 
 /// Writes an error.
 pub(crate) fn to_status(error: &Error) -> Status {
@@ -39,9 +41,14 @@ fn shortened(message: &str) -> String {
     format!("{} ... [truncated]", &message[..end])
 }
 
-/// Ends a handler: what came of its call, or the error as a status.
-pub(crate) fn reply<T>(outcome: Result<T>) -> Result<Response<T>, Status> {
-    outcome.map(Response::new).map_err(|error| to_status(&error))
+/// Ends a handler: what came of its call, or the error as a status. No client can read an answer
+/// above the limit of a message, and the memory for it may not be there.
+pub(crate) fn reply<T: Message>(outcome: Result<T>) -> Result<Response<T>, Status> {
+    let answer = outcome.and_then(|answer| match answer.encoded_len() {
+        0..=transport::MAX_MESSAGE => Ok(answer),
+        _ => Err(internal!("Protobuf is too large to be serialized")),
+    });
+    answer.map(Response::new).map_err(|error| to_status(&error))
 }
 
 /// Reads an error.
@@ -60,6 +67,7 @@ pub(crate) fn from_status(status: &Status) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use tensorfleet_proto::tensorflow as pb;
     use tensorfleet_tensor::aborted;
 
     use super::*;
@@ -68,6 +76,19 @@ mod tests {
     fn messages_fit_into_headers() {
         let status = to_status(&aborted!("{}", "ü".repeat(100_000)));
         assert!(status.message().len() < 4000 && status.message().ends_with("[truncated]"));
+    }
+
+    #[test]
+    fn answers_that_nobody_can_read_are_errors() {
+        let answer = |len: usize| pb::TensorProto {
+            // Zeroed memory is not there before somebody looks at it.
+            tensor_content: vec![0; len].into(),
+            ..Default::default()
+        };
+        let status = reply(Ok(answer(1 << 31))).unwrap_err();
+        assert_eq!(status.code(), tonic::Code::Internal);
+        assert_eq!(status.message(), "Protobuf is too large to be serialized");
+        assert!(reply(Ok(answer(1 << 20))).is_ok());
     }
 
     #[test]

@@ -197,14 +197,14 @@ impl Tensor {
         if !dtype.is_plain() {
             return Err(internal!("a {dtype} tensor is not made of plain bytes"));
         }
-        let len = shape
-            .num_elements()
-            .checked_mul(dtype.size())
-            .ok_or_else(|| invalid_argument!("a tensor of shape {shape} is too large"))?;
+        let too_large =
+            || resource_exhausted!("OOM when allocating tensor with shape{shape} and type {dtype}");
+        let len = shape.num_elements().checked_mul(dtype.size()).ok_or_else(too_large)?;
         let storage = if len <= INLINE {
             Storage::Inline(InlineBytes([0; INLINE]))
         } else {
-            Storage::Shared { buffer: Arc::new(Buffer::new(len, contents)?), offset: 0 }
+            let buffer = Buffer::new(len, contents).map_err(|_| too_large())?;
+            Storage::Shared { buffer: Arc::new(buffer), offset: 0 }
         };
         Ok(Tensor { dtype, shape, storage })
     }
