@@ -28,10 +28,12 @@ mod coordinator;
 mod mean;
 mod pace;
 mod parameter_server;
+mod sync_replicas;
 mod train;
 
 pub use coordinator::{Coordinator, Loss, OnLoss, Pending};
 pub use mean::MeanGradients;
 pub use pace::Mode;
 pub use parameter_server::{Model, ParameterServerStrategy, Worker};
+pub use sync_replicas::{Chief, Replicas, SyncReplicas};
 pub use train::Replica;

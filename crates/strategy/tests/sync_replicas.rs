@@ -1,0 +1,93 @@
+//! Workers that are programs of their own train in step.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::thread;
+
+use tensorfleet_client::optimizer::Sgd;
+use tensorfleet_client::{Graph, Output, ReplicaDevices, Session, Variable};
+use tensorfleet_server::{Config, create_local_cluster};
+use tensorfleet_strategy::{Replicas, SyncReplicas};
+
+/// What each worker's program makes: `w` is drawn to what the workers feed.
+struct Program {
+    graph: Graph,
+    target: Output,
+    w: Variable,
+    sync: SyncReplicas,
+}
+
+impl Program {
+    fn new(replicas: Replicas) -> Program {
+        let graph = Graph::new();
+        let (target, w, sync) = graph.device(ReplicaDevices::new(1), || {
+            let target = graph.placeholder::<f32>([]);
+            let w = graph.variable("w", 0.0f32);
+            let loss = (w.read() - &target).square();
+            let sync = SyncReplicas::new(&graph, &Sgd::new(0.25), &loss, replicas);
+            (target, w, sync)
+        });
+        Program { graph, target, w, sync }
+    }
+}
+
+/// Trains with several workers until one of them has contributed so many times; returns what `w` is
+/// then, and how many contributions there were.
+fn train(targets: &[String], replicas: Replicas, times: usize) -> (f32, usize) {
+    let chief_program = Program::new(replicas);
+    let session = Session::connect(&targets[0], &chief_program.graph).unwrap();
+    session.run((), &chief_program.graph.initializer()).unwrap();
+    let own = Session::connect(&targets[0], &chief_program.graph).unwrap();
+    let chief = chief_program.sync.chief(own).unwrap();
+    let work = |target: &str| {
+        let mut program = Program::new(replicas);
+        let session = Session::connect(target, &program.graph).unwrap();
+        let mut made = 0;
+        while program.sync.train(&session, (&program.target, 1.0f32)).unwrap() {
+            made += 1;
+            if made == times {
+                program.sync.finish(&session).unwrap();
+            }
+        }
+        made
+    };
+    let made = thread::scope(|scope| {
+        let threads: Vec<_> = targets.iter().map(|target| scope.spawn(|| work(target))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert!(!chief.is_over());
+    chief.stop().unwrap();
+    (session.run((), chief_program.w.value::<f32>()).unwrap(), made)
+}
+
+#[test]
+fn workers_train_in_step_until_one_ends_it() {
+    let config = Config::default();
+    let cluster = create_local_cluster(3, 1, "grpc", &config, &config).unwrap();
+    let targets: Vec<String> = cluster.workers.iter().map(|worker| worker.target()).collect();
+    let all = Replicas { aggregate: 3, total: 3 };
+    // Twice on the same servers: the second program finds nothing of the first.
+    for _ in 0..2 {
+        let (w, made) = train(&targets, all, 30);
+        // At least one worker was there in thirty steps, each of which halves the distance.
+        assert!((w - 1.0).abs() < 0.01, "{w}");
+        assert!((30..=90).contains(&made), "{made}");
+    }
+}
+
+#[test]
+fn backups_are_not_waited_for() {
+    let config = Config::default();
+    let cluster = create_local_cluster(2, 1, "grpc", &config, &config).unwrap();
+    // Of two workers only one is there.
+    let (w, made) = train(&[cluster.workers[1].target()], Replicas { aggregate: 1, total: 2 }, 30);
+    assert!((w - 1.0).abs() < 0.01 && made >= 30, "{w} {made}");
+}
+
+#[test]
+fn fewer_workers_than_gradients_contribute_several_times() {
+    let config = Config::default();
+    let cluster = create_local_cluster(1, 1, "grpc", &config, &config).unwrap();
+    let (w, made) = train(&[cluster.workers[0].target()], Replicas { aggregate: 2, total: 1 }, 40);
+    assert!((w - 1.0).abs() < 0.01 && made >= 40, "{w} {made}");
+}
