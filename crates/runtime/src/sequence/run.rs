@@ -91,6 +91,11 @@ impl Running {
         around: Surroundings<'_>,
     ) -> Result<Progress> {
         let mut count = 0;
+        // A loop may be nothing but steering, so iterations count like nodes.
+        let mut is_time_up = || {
+            count += 1;
+            count % NODES_PER_LOOK == 0 && Instant::now() > around.until
+        };
         loop {
             let (part, next) = match self.at {
                 Position::Iteration if self.took_long => {
@@ -101,6 +106,9 @@ impl Running {
                 Position::Iteration => {
                     self.begin(sequence);
                     self.at = Position::Condition(0);
+                    if is_time_up() {
+                        return Ok(Progress::Paused);
+                    }
                     continue;
                 }
                 Position::Condition(next) => (&sequence.condition, next),
@@ -113,8 +121,7 @@ impl Running {
                     self.at = self.at.at(index);
                     return Ok(Progress::Heavy);
                 }
-                count += 1;
-                if count % NODES_PER_LOOK == 0 && Instant::now() > around.until {
+                if is_time_up() {
                     self.at = self.at.at(index + 1);
                     return Ok(Progress::Paused);
                 }

@@ -178,13 +178,30 @@ fn a_loop_without_end_can_be_dropped() {
     // Never gets there.
     nodes.iter_mut().find(|node| node.name == "i_plus").unwrap().op = "Mul".to_owned();
     nodes.push(retval(0, "i_out", DType::Int32));
+    can_be_dropped(nodes);
+}
+
+#[test]
+fn a_loop_without_end_that_only_steers_can_be_dropped() {
+    let int = DType::Int32;
+    let mut nodes = variable("x", int, "x_switch:1");
+    nodes.retain(|node| node.name != "x_in");
+    nodes.extend([
+        constant("x", Tensor::scalar(1i32)),
+        constant("always", Tensor::scalar(true)),
+        enter("always_enter", "always", DType::Bool, true),
+        node("cond", "LoopCond", &["always_enter"], &[]),
+        retval(0, "x_out", int),
+    ]);
+    can_be_dropped(nodes);
+}
+
+fn can_be_dropped(nodes: Vec<NodeDef>) {
     let pool = Arc::new(ComputePool::new(1).unwrap());
     let executable = Arc::new(executable(nodes));
-    let start = || {
-        let pool = Arc::clone(&pool);
-        Box::pin(Run::new(Arc::clone(&executable), step_context(), pool, Vec::new(), None).unwrap())
-    };
-    let mut endless = start();
+    assert!(executable.frames.iter().any(|frame| frame.sequence.is_some()), "no order was found");
+    let run = Run::new(executable, step_context(), Arc::clone(&pool), Vec::new(), None).unwrap();
+    let mut endless = Box::pin(run);
     let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
     assert!(endless.as_mut().poll(&mut cx).is_pending());
     drop(endless);
