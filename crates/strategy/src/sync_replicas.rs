@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use tensorfleet_client::optimizer::Optimizer;
 use tensorfleet_client::{
-    Code, DType, Error, Feed, Graph, Operation, Output, Result, Session, Variable,
+    Code, DType, Error, Feed, Graph, Operation, Output, Result, Session, Variable, invalid_argument,
 };
 
 use crate::MeanGradients;
@@ -124,6 +124,7 @@ impl SyncReplicas {
     ///
     /// As in the example of [`SyncReplicas`].
     pub fn train(&mut self, session: &Session, feeds: impl Feed) -> Result<bool> {
+        self.check()?;
         let step = match self.step {
             Some(step) => step,
             None => session.run((), self.steps.value::<i64>())?,
@@ -162,10 +163,19 @@ impl SyncReplicas {
         session.run((), &self.finish)
     }
 
+    /// A step of no gradients would never be made, and workers would wait for it.
+    fn check(&self) -> Result<()> {
+        if self.aggregate == 0 {
+            return Err(invalid_argument!("a synchronous step needs at least one gradient"));
+        }
+        Ok(())
+    }
+
     /// Starts to apply the mean of every step's gradients, on a thread and in a session of its own.
     ///
     /// As in the example of [`SyncReplicas`].
     pub fn chief(&self, session: Session) -> Result<Chief> {
+        self.check()?;
         let session = Arc::new(session);
         let feeds = (self.gradients.contributions.clone(), self.aggregate as i32);
         let (working, apply) = (Arc::clone(&session), self.apply.clone());

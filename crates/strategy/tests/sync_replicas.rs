@@ -91,3 +91,12 @@ fn fewer_workers_than_gradients_contribute_several_times() {
     let (w, made) = train(&[cluster.workers[0].target()], Replicas { aggregate: 2, total: 1 }, 40);
     assert!((w - 1.0).abs() < 0.01 && made >= 40, "{w} {made}");
 }
+
+#[test]
+fn a_step_of_no_gradients_is_refused_instead_of_waited_for() {
+    let mut program = Program::new(Replicas { aggregate: 0, total: 1 });
+    let session = Session::new(&program.graph).unwrap();
+    let error = program.sync.train(&session, (&program.target, 1.0f32)).unwrap_err();
+    assert!(error.message().contains("at least one gradient"), "{error}");
+    assert_eq!(program.sync.chief(session).unwrap_err(), error);
+}
