@@ -2,21 +2,15 @@
 //!
 //! `TENSORFLEET_FUZZ_ROUNDS=100` tries a hundred changes of each recorded case instead of one.
 
-use std::path::{Path, PathBuf};
-
 use tensorfleet_testing::check_hostile;
+
+use crate::recorded_files;
 
 #[test]
 fn absurd_input_is_survived() {
     let registry = tensorfleet_ops::registry().unwrap();
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden");
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|file| file.extension().is_some_and(|extension| extension == "jsonl"))
-        .collect();
-    files.sort();
     let rounds = std::env::var("TENSORFLEET_FUZZ_ROUNDS");
     let rounds = rounds.ok().and_then(|text| text.parse().ok()).unwrap_or(1);
-    check_hostile(&registry, &files, rounds, "hostile::absurd_input_is_survived").unwrap();
+    check_hostile(&registry, &recorded_files(), rounds, "hostile::absurd_input_is_survived")
+        .unwrap();
 }
