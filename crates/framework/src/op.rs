@@ -28,6 +28,8 @@ pub struct Op {
     pub shape: Option<ShapeFn>,
     /// How gradients flow back; without it the op has none.
     pub gradient: Option<GradientFn>,
+    /// What a user of TensorFlow would notice, as a sentence of `docs/ops.md`; empty where nothing is known to differ.
+    pub differs: &'static str,
 }
 
 impl Op {
@@ -45,6 +47,7 @@ impl Op {
         kernels: &[],
         shape: None,
         gradient: None,
+        differs: "",
     };
 
     /// The op with a shape rule, for ops that a function makes.
