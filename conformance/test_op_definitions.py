@@ -5,6 +5,7 @@ import subprocess
 from tensorflow.core.framework import op_def_pb2
 from tensorflow.python.framework import op_def_registry, tensor_util
 
+from conformance.differential import registered
 from conformance.rig.servers import tensorfleet_binary
 
 
@@ -49,3 +50,7 @@ def test_every_definition_is_tensorflows():
         elif simplified(ours) != simplified(theirs):
             differences.append(f"{ours.name}:\nours   {simplified(ours)}\nTensorFlow's {simplified(theirs)}")
     assert not differences, "\n".join(differences)
+
+
+def test_the_list_of_tensorflows_ops_is_up_to_date():
+    assert registered.LIST.read_text() == registered.text(), "python -m conformance.differential.registered writes it"
