@@ -11,6 +11,7 @@ mod null_session;
 mod queue;
 mod queue_make;
 pub(crate) mod queue_ops;
+mod queue_store;
 mod stack;
 mod stage;
 mod tensor_array;

@@ -4,7 +4,7 @@
 //! order. Whatever changes the queue serves the lines as far as possible. A waiter is a future;
 //! dropping it leaves the line, and elements that it had taken go back to the front.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,8 +12,11 @@ use std::task::{Context, Poll};
 
 use futures_channel::oneshot;
 use tensorfleet_framework::Resource;
-use tensorfleet_kernels::random::{Philox, Words, entropy};
-use tensorfleet_tensor::{DType, PartialShape, Result, Tensor, cancelled, internal, out_of_range};
+use tensorfleet_tensor::{
+    DType, Error, PartialShape, Result, Tensor, cancelled, internal, out_of_range,
+};
+
+use super::queue_store::Store;
 
 /// One element of a queue: a tensor for each component.
 pub(super) type Tuple = Vec<Tensor>;
@@ -43,6 +46,11 @@ impl Kind {
             Kind::Priority => "PriorityQueue",
         }
     }
+
+    /// TensorFlow's name of the class whose methods for single elements and for enqueueing it has.
+    fn parent_name(self) -> &'static str {
+        if self == Kind::Padding { Kind::Fifo.name() } else { self.name() }
+    }
 }
 
 /// What a queue was made for.
@@ -69,6 +77,8 @@ impl Resource for Queue {
 /// How many elements a waiter wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Want {
+    /// A single element, not a batch.
+    One,
     Exactly(usize),
     /// Fewer, but not none, when the queue is closed.
     UpTo(usize),
@@ -95,8 +105,8 @@ struct Enqueue {
 #[derive(Debug)]
 struct Dequeue {
     id: u64,
+    want: Want,
     missing: usize,
-    small_batch: bool,
     taken: Vec<Tuple>,
     done: oneshot::Sender<Result<Vec<Tuple>>>,
 }
@@ -151,8 +161,11 @@ impl Queue {
         self.lock().closed
     }
 
-    /// Adds elements, as soon as there is room.
+    /// Adds elements, as soon as there is room. None at all need no room, nor a queue that is open.
     pub(super) fn enqueue(self: &Arc<Self>, tuples: VecDeque<Tuple>) -> Waiter<()> {
+        if tuples.is_empty() {
+            return self.done();
+        }
         self.line_up(tuples, false)
     }
 
@@ -161,7 +174,6 @@ impl Queue {
         if !cancel_pending {
             return self.line_up(VecDeque::new(), true);
         }
-        let (done, answer) = oneshot::channel();
         let mut answers = Answers::default();
         let mut state = self.lock();
         state.closed = true;
@@ -170,10 +182,16 @@ impl Queue {
                 .enqueues
                 .push((waiter.done, Err(cancelled!("Enqueue operation was cancelled"))));
         }
-        answers.enqueues.push((done, Ok(())));
         self.serve(&mut state, &mut answers);
         drop(state);
         answers.send();
+        self.done()
+    }
+
+    /// The place of one who need not wait.
+    fn done(self: &Arc<Self>) -> Waiter<()> {
+        let (done, answer) = oneshot::channel();
+        Answers { enqueues: vec![(done, Ok(()))], ..Answers::default() }.send();
         Waiter { queue: Arc::clone(self), id: u64::MAX, answer }
     }
 
@@ -192,14 +210,14 @@ impl Queue {
     /// Takes elements, as soon as they are there.
     pub(super) fn dequeue(self: &Arc<Self>, want: Want) -> Waiter<Vec<Tuple>> {
         let (done, answer) = oneshot::channel();
-        let (missing, small_batch) = match want {
-            Want::Exactly(count) => (count, false),
-            Want::UpTo(count) => (count, true),
+        let missing = match want {
+            Want::One => 1,
+            Want::Exactly(count) | Want::UpTo(count) => count,
         };
         let mut answers = Answers::default();
         let mut state = self.lock();
         let id = state.next_id();
-        state.dequeues.push_back(Dequeue { id, missing, small_batch, taken: Vec::new(), done });
+        state.dequeues.push_back(Dequeue { id, want, missing, taken: Vec::new(), done });
         self.serve(&mut state, &mut answers);
         drop(state);
         answers.send();
@@ -219,7 +237,7 @@ impl Queue {
                 Err(if first.closes {
                     cancelled!("Queue '{}' is already closed.", self.name)
                 } else {
-                    cancelled!("{} '{}' is closed.", self.signature.kind.name(), self.name)
+                    cancelled!("{} '{}' is closed.", self.signature.kind.parent_name(), self.name)
                 })
             } else if first.closes {
                 state.closed = true;
@@ -246,29 +264,18 @@ impl Queue {
     fn serve_dequeues(&self, state: &mut State, answers: &mut Answers) -> bool {
         let mut moved = false;
         while let Some(first) = state.dequeues.front_mut() {
-            let size = state.store.len();
-            if state.closed && size < first.missing {
-                let requested = first.missing;
-                let taken = std::mem::take(&mut first.taken);
-                first.missing += taken.len();
-                state.store.restore(taken);
-                if !first.small_batch || state.store.len() == 0 {
+            if state.closed && state.store.len() < first.missing {
+                if let Some(error) = self.too_few(&mut state.store, first) {
                     let first = state.dequeues.pop_front().expect("the front was just looked at");
-                    let error = out_of_range!(
-                        "{} '{}' is closed and has insufficient elements (requested {requested}, \
-                         current size {size})",
-                        match self.signature.kind {
-                            // A single element of a padding queue leaves as from its parent class.
-                            Kind::Padding if first.missing == 1 => "FIFOQueue",
-                            kind => kind.name(),
-                        },
-                        self.name
-                    );
                     answers.dequeues.push((first.done, Err(error)));
                     moved = true;
                     continue;
                 }
                 first.missing = state.store.len();
+            }
+            // The lowest of so many are known only when so many are there.
+            if self.signature.kind == Kind::Priority && state.store.len() < first.missing {
+                break;
             }
             let mut available = state.store.available(state.closed);
             while available > 0 && first.missing > 0 {
@@ -286,6 +293,32 @@ impl Queue {
             moved = true;
         }
         moved
+    }
+
+    /// Why a waiter gets nothing of a closed queue with fewer elements than it lacks, if it gets
+    /// nothing. What it had taken is back in the queue.
+    fn too_few(&self, store: &mut Store, waiter: &mut Dequeue) -> Option<Error> {
+        let (mut requested, mut size) = (waiter.missing, store.len());
+        let taken = std::mem::take(&mut waiter.taken);
+        waiter.missing += taken.len();
+        store.restore(taken);
+        if matches!(waiter.want, Want::UpTo(_)) {
+            if self.signature.kind == Kind::Priority {
+                // TensorFlow takes the last small batch out of a priority queue, and loses it.
+                requested -= size;
+                size = 0;
+                while store.take().is_some() {}
+            } else if store.len() > 0 {
+                return None;
+            }
+        }
+        let kind = self.signature.kind;
+        let name = if waiter.want == Want::One { kind.parent_name() } else { kind.name() };
+        Some(out_of_range!(
+            "{name} '{}' is closed and has insufficient elements (requested {requested}, current \
+             size {size})",
+            self.name
+        ))
     }
 
     /// Takes a waiter that is no longer interested out of its line.
@@ -340,7 +373,7 @@ impl<T: Unclaimed> Waiter<T> {
     }
 }
 
-fn gone() -> tensorfleet_tensor::Error {
+fn gone() -> Error {
     internal!("a queue forgot who waits for it")
 }
 
@@ -377,86 +410,6 @@ impl Unclaimed for () {
 impl Unclaimed for Vec<Tuple> {
     fn give_back(self, queue: &Queue) {
         queue.give_back(self);
-    }
-}
-
-#[derive(Debug)]
-enum Store {
-    InOrder(VecDeque<Tuple>),
-    Shuffled { tuples: Vec<Tuple>, min_after_dequeue: usize, random: Words },
-    ByPriority { tuples: BTreeMap<(i64, u64), Tuple>, arrivals: u64 },
-}
-
-impl Store {
-    fn new(kind: Kind) -> Store {
-        match kind {
-            Kind::Fifo | Kind::Padding => Store::InOrder(VecDeque::new()),
-            Kind::Shuffle { min_after_dequeue, seeds } => {
-                let (first, second) = match seeds {
-                    // No seed asks for another order in every run.
-                    (0, 0) => (entropy(), entropy()),
-                    (first, second) => (first as u64, second as u64),
-                };
-                let random = Philox::new(first, second).words();
-                Store::Shuffled { tuples: Vec::new(), min_after_dequeue, random }
-            }
-            Kind::Priority => Store::ByPriority { tuples: BTreeMap::new(), arrivals: 0 },
-        }
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Store::InOrder(tuples) => tuples.len(),
-            Store::Shuffled { tuples, .. } => tuples.len(),
-            Store::ByPriority { tuples, .. } => tuples.len(),
-        }
-    }
-
-    /// How many may leave.
-    fn available(&self, closed: bool) -> usize {
-        match self {
-            Store::Shuffled { tuples, min_after_dequeue, .. } if !closed => {
-                tuples.len().saturating_sub(*min_after_dequeue)
-            }
-            _ => self.len(),
-        }
-    }
-
-    fn put(&mut self, tuple: Tuple) {
-        match self {
-            Store::InOrder(tuples) => tuples.push_back(tuple),
-            Store::Shuffled { tuples, .. } => tuples.push(tuple),
-            Store::ByPriority { tuples, arrivals } => {
-                let priority =
-                    tuple.first().and_then(|first| first.scalar_value().ok()).unwrap_or_default();
-                *arrivals += 1;
-                tuples.insert((priority, *arrivals), tuple);
-            }
-        }
-    }
-
-    fn take(&mut self) -> Option<Tuple> {
-        match self {
-            Store::InOrder(tuples) => tuples.pop_front(),
-            Store::Shuffled { tuples, random, .. } if !tuples.is_empty() => {
-                let index = random.next_u32() as usize % tuples.len();
-                Some(tuples.swap_remove(index))
-            }
-            Store::Shuffled { .. } => None,
-            Store::ByPriority { tuples, .. } => tuples.pop_first().map(|(_, tuple)| tuple),
-        }
-    }
-
-    /// Takes elements back as if they had not left.
-    fn restore(&mut self, back: Vec<Tuple>) {
-        match self {
-            Store::InOrder(tuples) => {
-                for tuple in back.into_iter().rev() {
-                    tuples.push_front(tuple);
-                }
-            }
-            _ => back.into_iter().for_each(|tuple| self.put(tuple)),
-        }
     }
 }
 

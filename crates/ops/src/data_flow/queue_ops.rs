@@ -168,7 +168,7 @@ pub(crate) fn dequeue_one(
 ) -> Result<Box<dyn Fn() -> BoxFuture<Result<Tuple>> + Send + Sync>> {
     let queue: Arc<Queue> = resource_of(step, queue)?;
     Ok(Box::new(move || {
-        let waiter = queue.dequeue(Want::Exactly(1));
+        let waiter = queue.dequeue(Want::One);
         Box::pin(async move { Ok(waiter.await?.into_iter().next().unwrap_or_default()) })
     }))
 }
@@ -299,7 +299,7 @@ impl AsyncKernel for Dequeue {
         let words = input_words(self.by_reference, rest);
         check_signature((&words, &self.dtypes), (&words, &queue.signature.dtypes))?;
         if self.how_many == HowMany::One {
-            return start(queue.dequeue(Want::Exactly(1)), |tuples| {
+            return start(queue.dequeue(Want::One), |tuples| {
                 Ok(Outcome::from(tuples.into_iter().next().unwrap_or_default()))
             });
         }
