@@ -472,6 +472,22 @@ pub fn non_max_suppression_with_overlaps(
         .input(score_threshold)
 }
 
+/// Quantized images in another size, by linear interpolation.
+///
+/// Op `QuantizedResizeBilinear`. Outputs: `resized_images`, `out_min: float`, `out_max: float`.
+///
+/// Attributes with defaults: `align_corners: bool = false`, `half_pixel_centers: bool = false`.
+#[track_caller]
+pub fn quantized_resize_bilinear(
+    graph: &Graph,
+    images: impl Operand,
+    size: impl Operand,
+    min: impl Operand,
+    max: impl Operand,
+) -> OpBuilder {
+    graph.op("QuantizedResizeBilinear").input(images).input(size).input(min).input(max)
+}
+
 /// Hue, saturation and value of colours.
 ///
 /// Op `RGBToHSV`. Output: `output`.

@@ -1637,6 +1637,81 @@ pub fn nth_element(graph: &Graph, input: impl Operand, n: impl Operand) -> OpBui
     graph.op("NthElement").input(input).input(n)
 }
 
+/// The means of windows of quantized images.
+///
+/// Op `QuantizedAvgPool`. Outputs: `output`, `min_output: float`, `max_output: float`.
+#[track_caller]
+pub fn quantized_avg_pool(
+    graph: &Graph,
+    input: impl Operand,
+    min_input: impl Operand,
+    max_input: impl Operand,
+    ksize: &[i64],
+    strides: &[i64],
+    padding: &str,
+) -> OpBuilder {
+    graph
+        .op("QuantizedAvgPool")
+        .input(input)
+        .input(min_input)
+        .input(max_input)
+        .attr("ksize", ksize.to_vec())
+        .attr("strides", strides.to_vec())
+        .attr("padding", padding)
+}
+
+/// A convolution of quantized images.
+///
+/// Op `QuantizedConv2D`. Outputs: `output`, `min_output: float`, `max_output: float`.
+///
+/// Attributes with defaults: `out_type: type = DT_QINT32`, `dilations: list(int) = [1, 1, 1, 1]`.
+#[track_caller]
+pub fn quantized_conv2d(
+    graph: &Graph,
+    input: impl Operand,
+    filter: impl Operand,
+    min_input: impl Operand,
+    max_input: impl Operand,
+    min_filter: impl Operand,
+    max_filter: impl Operand,
+    strides: &[i64],
+    padding: &str,
+) -> OpBuilder {
+    graph
+        .op("QuantizedConv2D")
+        .input(input)
+        .input(filter)
+        .input(min_input)
+        .input(max_input)
+        .input(min_filter)
+        .input(max_filter)
+        .attr("strides", strides.to_vec())
+        .attr("padding", padding)
+}
+
+/// The maxima of windows of quantized images.
+///
+/// Op `QuantizedMaxPool`. Outputs: `output`, `min_output: float`, `max_output: float`.
+#[track_caller]
+pub fn quantized_max_pool(
+    graph: &Graph,
+    input: impl Operand,
+    min_input: impl Operand,
+    max_input: impl Operand,
+    ksize: &[i64],
+    strides: &[i64],
+    padding: &str,
+) -> OpBuilder {
+    graph
+        .op("QuantizedMaxPool")
+        .input(input)
+        .input(min_input)
+        .input(max_input)
+        .attr("ksize", ksize.to_vec())
+        .attr("strides", strides.to_vec())
+        .attr("padding", padding)
+}
+
 /// `x` where it is positive, zero elsewhere.
 ///
 /// Op `Relu`. Output: `activations`.

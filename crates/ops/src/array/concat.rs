@@ -80,7 +80,8 @@ impl Kernel for ConcatV2 {
     }
 }
 
-fn concat(
+/// Joins tensors along the axis that another says, which errors call by its name.
+pub(crate) fn concat(
     values: &[&Tensor],
     axis: &Tensor,
     axis_name: &str,

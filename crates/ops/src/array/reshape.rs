@@ -125,24 +125,29 @@ impl Kernel for Reshape {
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let input = ctx.take_input(0)?;
-        let sizes = ctx.input(1)?;
-        if !is_legacy_vector(sizes) {
-            return Err(invalid_argument!("sizes input must be 1-D, not {}", sizes.shape()));
-        }
-        if sizes.num_elements() >= MOST_DIMENSIONS {
-            return Err(invalid_argument!(
-                "too many dimensions: must be < {MOST_DIMENSIONS}, but received {}",
-                sizes.num_elements()
-            ));
-        }
-        let shape = complete(&sizes.to_i64_vec()?, input.dims())?;
-        ctx.set_output(0, input.into_shape(shape)?);
+        let output = reshape(input, ctx.input(1)?)?;
+        ctx.set_output(0, output);
         Ok(())
     }
 
     fn cost(&self, _: &[Value]) -> u64 {
         0
     }
+}
+
+/// A tensor in the shape that another asks for.
+pub(crate) fn reshape(input: Tensor, sizes: &Tensor) -> Result<Tensor> {
+    if !is_legacy_vector(sizes) {
+        return Err(invalid_argument!("sizes input must be 1-D, not {}", sizes.shape()));
+    }
+    if sizes.num_elements() >= MOST_DIMENSIONS {
+        return Err(invalid_argument!(
+            "too many dimensions: must be < {MOST_DIMENSIONS}, but received {}",
+            sizes.num_elements()
+        ));
+    }
+    let shape = complete(&sizes.to_i64_vec()?, input.dims())?;
+    input.into_shape(shape)
 }
 
 /// The shape that `sizes` asks for, where -1 stands for what is needed to hold a tensor of `dims`.

@@ -20,6 +20,7 @@ mod resize_area;
 mod resize_bicubic;
 mod resize_bilinear;
 mod resize_nearest;
+mod resize_quantized;
 mod sample_box;
 mod scale_and_translate;
 mod suppression;
@@ -40,6 +41,7 @@ pub(super) const OPS: &[&[Op]] = &[
     resize_bicubic::OPS,
     resize_bilinear::OPS,
     resize_nearest::OPS,
+    resize_quantized::OPS,
     sample_box::OPS,
     scale_and_translate::OPS,
 ];

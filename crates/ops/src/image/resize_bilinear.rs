@@ -48,25 +48,30 @@ impl Kernel for ResizeBilinear {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let par = Parallel::new(ctx.parallelism());
-        let (from, to) = resized(ctx.input(0)?, ctx.input(1)?)?;
-        let pixels = floats(ctx.input(0)?)?;
-        let ys = Between::all(self.0, from.height, to.height);
-        let xs = Between::all(self.0, from.width, to.width);
-        let output = Tensor::build(to.shape()?, |out: &mut [f32]| {
-            let rows = rows_mut(out, to.batch * to.height);
-            par.for_each(rows, 1 + 4096 / to.row_len().max(1), |indices, rows| {
-                let rows = rows.data.chunks_exact_mut(to.row_len().max(1));
-                for (index, row) in indices.zip(rows) {
-                    let (image, y) = (index / to.height, ys[index % to.height]);
-                    let line = |y| &pixels[from.offset(image, y, 0)..][..from.row_len()];
-                    interpolate(line(y.lower), line(y.upper), y.part, &xs, from.channels, row);
-                }
-            });
-        })?;
+        let output = resize(ctx, self.0)?;
         ctx.set_output(0, output);
         Ok(())
     }
+}
+
+/// The images of the first input in the size that the second says.
+pub(super) fn resize(ctx: &KernelContext<'_>, alignment: Alignment) -> Result<Tensor> {
+    let par = Parallel::new(ctx.parallelism());
+    let (from, to) = resized(ctx.input(0)?, ctx.input(1)?)?;
+    let pixels = floats(ctx.input(0)?)?;
+    let ys = Between::all(alignment, from.height, to.height);
+    let xs = Between::all(alignment, from.width, to.width);
+    Tensor::build(to.shape()?, |out: &mut [f32]| {
+        let rows = rows_mut(out, to.batch * to.height);
+        par.for_each(rows, 1 + 4096 / to.row_len().max(1), |indices, rows| {
+            let rows = rows.data.chunks_exact_mut(to.row_len().max(1));
+            for (index, row) in indices.zip(rows) {
+                let (image, y) = (index / to.height, ys[index % to.height]);
+                let line = |y| &pixels[from.offset(image, y, 0)..][..from.row_len()];
+                interpolate(line(y.lower), line(y.upper), y.part, &xs, from.channels, row);
+            }
+        });
+    })
 }
 
 /// One row of the resized image, from the two rows around its place.

@@ -22,12 +22,14 @@ mod fused;
 mod generic;
 mod gradient;
 mod integer;
+mod quantized;
 
 pub(super) const CONV2D: &[Op] = conv2d::OPS;
 pub(super) const CONV3D: &[Op] = conv3d::OPS;
 pub(super) const DEPTHWISE: &[Op] = depthwise::OPS;
 pub(super) const FUSED: &[Op] = fused::OPS;
 pub(super) const GENERIC: &[Op] = generic::OPS;
+pub(super) const QUANTIZED: &[Op] = quantized::OPS;
 
 /// The attributes that all convolutions have.
 #[derive(Debug)]

@@ -6,7 +6,8 @@ use tensorfleet_tensor::{
     invalid_argument, unimplemented_error,
 };
 
-use super::range::{Mode, Quantized, TYPES, slices};
+use super::convert::FromNumber;
+use super::range::{Mode, Quantized, Range, TYPES, slices};
 
 pub(super) const OPS: &[Op] = &[Op {
     name: "QuantizeV2",
@@ -154,7 +155,7 @@ impl Quantize {
             for (index, (out, values)) in runs {
                 let map = maps[index % count];
                 for (out, &value) in out.iter_mut().zip(values) {
-                    *out = T::from_f32(map.apply(value, self.to_even));
+                    *out = map.apply(value, self.to_even);
                 }
             }
         })?;
@@ -169,11 +170,8 @@ impl Quantize {
                 Map { range: (low, high), scale, kind: Kind::Shifted { half: T::HALF as f32 } }
             }
             Mode::MinFirst => {
-                let scale = ((T::HIGHEST - T::LOWEST) / f64::from(high - low)) as f32;
-                let zero = (low * scale).round() - lowest;
-                // The largest float that is not beyond the type.
-                let most = if f64::from(highest) > T::HIGHEST { 2147483520.0 } else { highest };
-                Map { range: (low, high), scale, kind: Kind::Offset { zero, lowest, most } }
+                let map = FromNumber::new::<T>(Range { low, high });
+                Map { range: (low, high), scale: 1.0, kind: Kind::First(map) }
             }
             Mode::Scaled => {
                 let least = if self.narrow { lowest + 1.0 } else { lowest };
@@ -200,21 +198,19 @@ struct Map {
 enum Kind {
     Plain,
     Shifted { half: f32 },
-    Offset { zero: f32, lowest: f32, most: f32 },
+    First(FromNumber),
 }
 
 impl Map {
-    fn apply(self, value: f32, to_even: bool) -> f32 {
+    fn apply<T: Quantized>(self, value: f32, to_even: bool) -> T {
         let (low, high) = self.range;
         // Also takes NaN to the lower end.
         let within = if value > low { value.min(high) } else { low };
-        match self.kind {
+        T::from_f32(match self.kind {
             Kind::Plain if to_even => (within * self.scale).round_ties_even(),
             Kind::Plain => (within * self.scale).round(),
             Kind::Shifted { half } => ((within - low) * self.scale - half).round(),
-            Kind::Offset { zero, lowest, most } => {
-                ((value * self.scale).round() - zero).max(lowest).min(most)
-            }
-        }
+            Kind::First(map) => return map.apply(value),
+        })
     }
 }
