@@ -346,3 +346,308 @@ pub fn requantize_per_channel(
         .input(requested_output_min)
         .input(requested_output_max)
 }
+
+/// Floating-point numbers from integers with a scale and a zero point.
+///
+/// Op `UniformDequantize`. Output: `output`.
+///
+/// Attributes with defaults: `quantization_axis: int = -1`.
+#[track_caller]
+pub fn uniform_dequantize(
+    graph: &Graph,
+    input: impl Operand,
+    scales: impl Operand,
+    zero_points: impl Operand,
+    tout: DType,
+    quantization_min_val: i64,
+    quantization_max_val: i64,
+) -> OpBuilder {
+    graph
+        .op("UniformDequantize")
+        .input(input)
+        .input(scales)
+        .input(zero_points)
+        .attr("Tout", tout)
+        .attr("quantization_min_val", quantization_min_val)
+        .attr("quantization_max_val", quantization_max_val)
+}
+
+/// Numbers as integers with a scale and a zero point.
+///
+/// Op `UniformQuantize`. Output: `output`.
+///
+/// Attributes with defaults: `quantization_axis: int = -1`.
+#[track_caller]
+pub fn uniform_quantize(
+    graph: &Graph,
+    input: impl Operand,
+    scales: impl Operand,
+    zero_points: impl Operand,
+    tout: DType,
+    quantization_min_val: i64,
+    quantization_max_val: i64,
+) -> OpBuilder {
+    graph
+        .op("UniformQuantize")
+        .input(input)
+        .input(scales)
+        .input(zero_points)
+        .attr("Tout", tout)
+        .attr("quantization_min_val", quantization_min_val)
+        .attr("quantization_max_val", quantization_max_val)
+}
+
+/// The sum of integers with scales and zero points.
+///
+/// Op `UniformQuantizedAdd`. Output: `output`.
+///
+/// Attributes with defaults: `lhs_quantization_axis: int = -1`, `rhs_quantization_axis: int = -1`,
+/// `output_quantization_axis: int = -1`.
+#[track_caller]
+pub fn uniform_quantized_add(
+    graph: &Graph,
+    lhs: impl Operand,
+    rhs: impl Operand,
+    lhs_scales: impl Operand,
+    lhs_zero_points: impl Operand,
+    rhs_scales: impl Operand,
+    rhs_zero_points: impl Operand,
+    output_scales: impl Operand,
+    output_zero_points: impl Operand,
+    lhs_quantization_min_val: i64,
+    lhs_quantization_max_val: i64,
+    rhs_quantization_min_val: i64,
+    rhs_quantization_max_val: i64,
+    output_quantization_min_val: i64,
+    output_quantization_max_val: i64,
+) -> OpBuilder {
+    graph
+        .op("UniformQuantizedAdd")
+        .input(lhs)
+        .input(rhs)
+        .input(lhs_scales)
+        .input(lhs_zero_points)
+        .input(rhs_scales)
+        .input(rhs_zero_points)
+        .input(output_scales)
+        .input(output_zero_points)
+        .attr("lhs_quantization_min_val", lhs_quantization_min_val)
+        .attr("lhs_quantization_max_val", lhs_quantization_max_val)
+        .attr("rhs_quantization_min_val", rhs_quantization_min_val)
+        .attr("rhs_quantization_max_val", rhs_quantization_max_val)
+        .attr("output_quantization_min_val", output_quantization_min_val)
+        .attr("output_quantization_max_val", output_quantization_max_val)
+}
+
+/// Integers with a scale and a zero point, clipped to a range.
+///
+/// Op `UniformQuantizedClipByValue`. Output: `output`.
+///
+/// Attributes with defaults: `quantization_axis: int = -1`.
+#[track_caller]
+pub fn uniform_quantized_clip_by_value(
+    graph: &Graph,
+    operand: impl Operand,
+    min: impl Operand,
+    max: impl Operand,
+    scales: impl Operand,
+    zero_points: impl Operand,
+    quantization_min_val: i64,
+    quantization_max_val: i64,
+) -> OpBuilder {
+    graph
+        .op("UniformQuantizedClipByValue")
+        .input(operand)
+        .input(min)
+        .input(max)
+        .input(scales)
+        .input(zero_points)
+        .attr("quantization_min_val", quantization_min_val)
+        .attr("quantization_max_val", quantization_max_val)
+}
+
+/// A convolution of integers with scales and zero points.
+///
+/// Op `UniformQuantizedConvolution`. Output: `output`.
+///
+/// Attributes with defaults: `window_strides: list(int) = []`, `explicit_padding: list(int) = []`,
+/// `lhs_dilation: list(int) = []`, `rhs_dilation: list(int) = []`, `batch_group_count: int = 1`,
+/// `feature_group_count: int = 1`, `dimension_numbers: string = ""`,
+/// `lhs_quantization_axis: int = -1`, `rhs_quantization_axis: int = -1`,
+/// `output_quantization_axis: int = -1`.
+#[track_caller]
+pub fn uniform_quantized_convolution(
+    graph: &Graph,
+    lhs: impl Operand,
+    rhs: impl Operand,
+    lhs_scales: impl Operand,
+    lhs_zero_points: impl Operand,
+    rhs_scales: impl Operand,
+    rhs_zero_points: impl Operand,
+    output_scales: impl Operand,
+    output_zero_points: impl Operand,
+    tout: DType,
+    padding: &str,
+    lhs_quantization_min_val: i64,
+    lhs_quantization_max_val: i64,
+    rhs_quantization_min_val: i64,
+    rhs_quantization_max_val: i64,
+    output_quantization_min_val: i64,
+    output_quantization_max_val: i64,
+) -> OpBuilder {
+    graph
+        .op("UniformQuantizedConvolution")
+        .input(lhs)
+        .input(rhs)
+        .input(lhs_scales)
+        .input(lhs_zero_points)
+        .input(rhs_scales)
+        .input(rhs_zero_points)
+        .input(output_scales)
+        .input(output_zero_points)
+        .attr("Tout", tout)
+        .attr("padding", padding)
+        .attr("lhs_quantization_min_val", lhs_quantization_min_val)
+        .attr("lhs_quantization_max_val", lhs_quantization_max_val)
+        .attr("rhs_quantization_min_val", rhs_quantization_min_val)
+        .attr("rhs_quantization_max_val", rhs_quantization_max_val)
+        .attr("output_quantization_min_val", output_quantization_min_val)
+        .attr("output_quantization_max_val", output_quantization_max_val)
+}
+
+/// A convolution of numbers with a kernel of integers.
+///
+/// Op `UniformQuantizedConvolutionHybrid`. Output: `output`.
+///
+/// Attributes with defaults: `window_strides: list(int) = []`, `explicit_padding: list(int) = []`,
+/// `lhs_dilation: list(int) = []`, `rhs_dilation: list(int) = []`, `batch_group_count: int = 1`,
+/// `feature_group_count: int = 1`, `dimension_numbers: string = ""`,
+/// `rhs_quantization_axis: int = -1`.
+#[track_caller]
+pub fn uniform_quantized_convolution_hybrid(
+    graph: &Graph,
+    lhs: impl Operand,
+    rhs: impl Operand,
+    rhs_scales: impl Operand,
+    rhs_zero_points: impl Operand,
+    tout: DType,
+    padding: &str,
+    rhs_quantization_min_val: i64,
+    rhs_quantization_max_val: i64,
+) -> OpBuilder {
+    graph
+        .op("UniformQuantizedConvolutionHybrid")
+        .input(lhs)
+        .input(rhs)
+        .input(rhs_scales)
+        .input(rhs_zero_points)
+        .attr("Tout", tout)
+        .attr("padding", padding)
+        .attr("rhs_quantization_min_val", rhs_quantization_min_val)
+        .attr("rhs_quantization_max_val", rhs_quantization_max_val)
+}
+
+/// The product of matrices of integers with scales and zero points.
+///
+/// Op `UniformQuantizedDot`. Output: `output`.
+///
+/// Attributes with defaults: `lhs_quantization_axis: int = -1`, `rhs_quantization_axis: int = -1`,
+/// `output_quantization_axis: int = -1`.
+#[track_caller]
+pub fn uniform_quantized_dot(
+    graph: &Graph,
+    lhs: impl Operand,
+    rhs: impl Operand,
+    lhs_scales: impl Operand,
+    lhs_zero_points: impl Operand,
+    rhs_scales: impl Operand,
+    rhs_zero_points: impl Operand,
+    output_scales: impl Operand,
+    output_zero_points: impl Operand,
+    tout: DType,
+    lhs_quantization_min_val: i64,
+    lhs_quantization_max_val: i64,
+    rhs_quantization_min_val: i64,
+    rhs_quantization_max_val: i64,
+    output_quantization_min_val: i64,
+    output_quantization_max_val: i64,
+) -> OpBuilder {
+    graph
+        .op("UniformQuantizedDot")
+        .input(lhs)
+        .input(rhs)
+        .input(lhs_scales)
+        .input(lhs_zero_points)
+        .input(rhs_scales)
+        .input(rhs_zero_points)
+        .input(output_scales)
+        .input(output_zero_points)
+        .attr("Tout", tout)
+        .attr("lhs_quantization_min_val", lhs_quantization_min_val)
+        .attr("lhs_quantization_max_val", lhs_quantization_max_val)
+        .attr("rhs_quantization_min_val", rhs_quantization_min_val)
+        .attr("rhs_quantization_max_val", rhs_quantization_max_val)
+        .attr("output_quantization_min_val", output_quantization_min_val)
+        .attr("output_quantization_max_val", output_quantization_max_val)
+}
+
+/// The product of a matrix of numbers and one of integers.
+///
+/// Op `UniformQuantizedDotHybrid`. Output: `output`.
+///
+/// Attributes with defaults: `rhs_quantization_axis: int = -1`.
+#[track_caller]
+pub fn uniform_quantized_dot_hybrid(
+    graph: &Graph,
+    lhs: impl Operand,
+    rhs: impl Operand,
+    rhs_scales: impl Operand,
+    rhs_zero_points: impl Operand,
+    tout: DType,
+    rhs_quantization_min_val: i64,
+    rhs_quantization_max_val: i64,
+) -> OpBuilder {
+    graph
+        .op("UniformQuantizedDotHybrid")
+        .input(lhs)
+        .input(rhs)
+        .input(rhs_scales)
+        .input(rhs_zero_points)
+        .attr("Tout", tout)
+        .attr("rhs_quantization_min_val", rhs_quantization_min_val)
+        .attr("rhs_quantization_max_val", rhs_quantization_max_val)
+}
+
+/// Integers with another scale and zero point.
+///
+/// Op `UniformRequantize`. Output: `output`.
+///
+/// Attributes with defaults: `input_quantization_axis: int = -1`,
+/// `output_quantization_axis: int = -1`.
+#[track_caller]
+pub fn uniform_requantize(
+    graph: &Graph,
+    input: impl Operand,
+    input_scales: impl Operand,
+    input_zero_points: impl Operand,
+    output_scales: impl Operand,
+    output_zero_points: impl Operand,
+    tout: DType,
+    input_quantization_min_val: i64,
+    input_quantization_max_val: i64,
+    output_quantization_min_val: i64,
+    output_quantization_max_val: i64,
+) -> OpBuilder {
+    graph
+        .op("UniformRequantize")
+        .input(input)
+        .input(input_scales)
+        .input(input_zero_points)
+        .input(output_scales)
+        .input(output_zero_points)
+        .attr("Tout", tout)
+        .attr("input_quantization_min_val", input_quantization_min_val)
+        .attr("input_quantization_max_val", input_quantization_max_val)
+        .attr("output_quantization_min_val", output_quantization_min_val)
+        .attr("output_quantization_max_val", output_quantization_max_val)
+}

@@ -12,6 +12,7 @@ mod per_channel;
 mod quantize;
 pub(crate) mod range;
 mod requantize;
+mod uniform;
 
 use tensorfleet_framework::Op;
 
@@ -26,4 +27,8 @@ pub(super) const OPS: &[&[Op]] = &[
     per_channel::OPS,
     quantize::OPS,
     requantize::OPS,
+    uniform::CONVERT,
+    uniform::CONVOLUTION,
+    uniform::DOT,
+    uniform::ELEMENTWISE,
 ];
