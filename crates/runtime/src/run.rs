@@ -463,7 +463,7 @@ impl Work {
                     frame: self.state.place(ready),
                 };
                 let started = run.trace.as_ref().map(|trace| trace.start());
-                match kernel.start(ctx)? {
+                match kernel.start(ctx).map_err(|error| error.through_node(&node.name))? {
                     Started::Done(outcome) => {
                         if let (Some(trace), Some(started)) = (&run.trace, started) {
                             trace.record(node, started, &[]);
@@ -573,7 +573,7 @@ impl Work {
         let node = &run.executable.nodes[ready.node as usize];
         let settled = outcome.and_then(|outcome| self.settle_outcome(run, ready, node, outcome));
         if let Err(error) = settled {
-            self.fail(error.at_node(&node.name));
+            self.fail(error.through_node(&node.name));
         }
     }
 

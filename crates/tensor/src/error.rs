@@ -151,10 +151,25 @@ impl Error {
     /// Appends the marker by which Python finds the failing node, once.
     #[must_use]
     pub fn at_node(mut self, name: &str) -> Error {
-        if !self.0.message.contains("[[{{node ") {
+        if !self.names_a_node() {
             self.0.message.push_str(&format!("\n\t [[{{{{node {name}}}}}]]"));
         }
         self
+    }
+
+    /// Appends the name of a node that ran others, such as those of a function, of which one failed.
+    /// A consequence of another failure keeps the name that it has.
+    #[must_use]
+    pub fn through_node(mut self, name: &str) -> Error {
+        if self.is_derived() || !self.names_a_node() {
+            return self.at_node(name);
+        }
+        self.0.message.push_str(&format!("\n\t [[{name}]]"));
+        self
+    }
+
+    fn names_a_node(&self) -> bool {
+        self.0.message.contains("[[{{node ")
     }
 }
 
@@ -238,5 +253,12 @@ mod tests {
     fn the_node_marker_is_added_once() {
         let error = invalid_argument!("bad {}", 1).at_node("a").at_node("b");
         assert_eq!(error.to_string(), "INVALID_ARGUMENT: bad 1\n\t [[{{node a}}]]");
+        let outer = error.through_node("caller");
+        assert_eq!(outer.message(), "bad 1\n\t [[{{node a}}]]\n\t [[caller]]");
+        assert_eq!(outer.clone().derived().through_node("receiver"), outer);
+        assert_eq!(
+            invalid_argument!("bad").through_node("a"),
+            invalid_argument!("bad").at_node("a")
+        );
     }
 }
