@@ -125,7 +125,10 @@ struct CacheDataset {
 
 impl Dataset for CacheDataset {
     fn kind(&self) -> &str {
-        "Cache"
+        match self.place {
+            Place::Memory(_) => "MemoryCacheImpl",
+            Place::File(_) => "FileCacheImpl",
+        }
     }
 
     fn inputs(&self) -> Vec<&DatasetRef> {

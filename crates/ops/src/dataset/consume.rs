@@ -139,7 +139,7 @@ impl AsyncKernel for SingleElement {
 
     fn start(&self, ctx: AsyncContext) -> Result<Started> {
         let dataset = from_tensor(ctx.input(0)?)?;
-        let scope = Scope::within(&ctx.step);
+        let scope = Scope::within(&ctx.step, "SingleElementIterator");
         Ok(wait(&scope.clone(), async move {
             let mut elements = scope.iterate(&*dataset)?;
             let first =
@@ -183,7 +183,7 @@ impl AsyncKernel for ElementAt {
         let missing = move || out_of_range!("Index out of range [0, {count}):{index}");
         let before = u64::try_from(index).ok().filter(|&index| index < count);
         let before = before.ok_or_else(missing)?;
-        let scope = Scope::within(&ctx.step);
+        let scope = Scope::within(&ctx.step, "ElementAt");
         Ok(wait(&scope.clone(), async move {
             let mut elements = scope.iterate(&*dataset)?;
             elements.skip(before).await?;
@@ -209,7 +209,7 @@ impl AsyncKernel for Reduce {
     }
 
     fn start(&self, ctx: AsyncContext) -> Result<Started> {
-        let scope = Scope::within(&ctx.step);
+        let scope = Scope::within(&ctx.step, "ReduceIterator::Root");
         let mut inputs = ctx.into_tensors()?;
         let dataset = from_tensor(&inputs[0])?;
         let captured = inputs.split_off(1 + self.states);
@@ -265,7 +265,7 @@ impl AsyncKernel for ToRecords {
         let filename = String::from_utf8_lossy(&text(1, "filename")?).into_owned();
         let compression =
             Compression::parse(&text(2, "compression_type")?).unwrap_or(Compression::None);
-        let scope = Scope::within(&ctx.step);
+        let scope = Scope::within(&ctx.step, "ToTFRecordOpIterator::Root");
         Ok(wait(&scope.clone(), async move {
             let mut file = RecordFile::create(&filename, compression)?;
             let mut elements = scope.iterate(&*dataset)?;

@@ -102,10 +102,10 @@ impl Dataset for DirectedDataset {
             .parts
             .iter()
             .enumerate()
-            .map(|(index, part)| scope.iterate_nth(&**part, index + 1).map(Some))
+            .map(|(index, part)| scope.iterate_nth(&**part, index).map(Some))
             .collect::<Result<_>>()?;
         Ok(Box::new(Directed {
-            selector: Some(scope.iterate_nth(&*self.selector, 0)?),
+            selector: Some(scope.iterate(&*self.selector)?),
             parts,
             stop_on_empty: self.stop_on_empty,
         }))

@@ -282,7 +282,8 @@ impl Contents {
             if self.open.is_none() {
                 let Some(name) = self.files.get(self.next_file) else { return Ok(None) };
                 let index = self.next_file;
-                // A file that cannot be opened is passed over by whoever asks again.
+                // A file that cannot be opened is passed over by whoever asks again: TensorFlow tries
+                // it again for ever, in which `ignore_errors` hangs.
                 self.next_file += 1;
                 self.open = Some(self.open_file(name, index)?);
             }

@@ -107,8 +107,7 @@ impl Elements for Generated {
     fn next(&mut self) -> Pending<'_, Option<Element>> {
         Box::pin(async move {
             if let State::New = self.state {
-                let state = self.init.call(Vec::new()).await;
-                self.state = State::Running(state.map_err(|error| self.init.explain(error))?);
+                self.state = State::Running(self.init.call(Vec::new()).await?);
             }
             let State::Running(state) = &self.state else { return Ok(None) };
             match self.next.call(state.clone()).await {
@@ -116,13 +115,10 @@ impl Elements for Generated {
                 Err(error) if error.code() == Code::OutOfRange => {
                     let state = state.clone();
                     self.state = State::Ended;
-                    self.finalize
-                        .call(state)
-                        .await
-                        .map_err(|error| self.finalize.explain(error))?;
+                    self.finalize.call(state).await?;
                     Ok(None)
                 }
-                Err(error) => Err(self.next.explain(error)),
+                Err(error) => Err(error),
             }
         })
     }

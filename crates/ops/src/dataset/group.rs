@@ -212,6 +212,8 @@ struct Windows {
     /// By key; at the end they are given in the order of the keys.
     groups: BTreeMap<i64, Vec<Element>>,
     sizes: FxHashMap<i64, u64>,
+    /// How many groups were reduced.
+    reductions: usize,
     /// What the reduction of the last full group gives.
     current: Option<Box<dyn Elements>>,
 }
@@ -228,6 +230,7 @@ impl Windows {
             signature: dataset.input.signature().clone(),
             groups: BTreeMap::new(),
             sizes: FxHashMap::default(),
+            reductions: 0,
             current: None,
         }))
     }
@@ -273,7 +276,9 @@ impl Windows {
         let args = vec![Tensor::scalar(key), into_tensor(Arc::new(group))];
         let reduced = self.reduce.call(args).await.map_err(|error| self.explain(error))?;
         self.groups.remove(&key);
-        self.current = Some(self.scope.iterate(&*sole_dataset(&reduced)?)?);
+        let reduced = self.scope.iterate_nth(&*sole_dataset(&reduced)?, self.reductions)?;
+        self.reductions += 1;
+        self.current = Some(reduced);
         Ok(())
     }
 

@@ -158,7 +158,7 @@ impl Elements for Counted {
                         elements(self.count)
                     ))
                 }
-                (Cardinality::Known(expected), None) if self.count < expected => {
+                (Cardinality::Known(expected), None) if self.count != expected => {
                     Err(failed_precondition!(
                         "Input dataset was expected to contain {words} but contained only {}.",
                         elements(self.count)

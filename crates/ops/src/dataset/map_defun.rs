@@ -43,7 +43,7 @@ impl AsyncKernel for MapDefun {
     }
 
     fn start(&self, ctx: AsyncContext) -> Result<Started> {
-        let scope = Scope::within(&ctx.step);
+        let scope = Scope::within(&ctx.step, "MapDefun");
         let mut inputs = ctx.into_tensors()?;
         let captured = inputs.split_off(self.arguments);
         let count = rows(&inputs)?;

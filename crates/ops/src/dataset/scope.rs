@@ -40,25 +40,25 @@ impl Scope {
     /// The scope of an iterator that `step` makes and that outlives it. What its functions keep is
     /// its own.
     pub(crate) fn root(step: &StepContext) -> Scope {
-        Scope::new(Background::new(step).fork(), Vec::new())
+        Scope::new(Background::new(step).fork(), Vec::new(), "Iterator::Root")
     }
 
-    /// The scope of an iterator that `step` makes and uses up. It shares the step's functions, which
-    /// are thus compiled once, however often the node runs.
-    pub(crate) fn within(step: &StepContext) -> Scope {
-        Scope::new(Background::new(step), Vec::new())
+    /// The scope of an iterator that `step` makes and uses up, and that messages call `prefix`. It
+    /// shares the step's functions, which are thus compiled once, however often the node runs.
+    pub(crate) fn within(step: &StepContext, prefix: &str) -> Scope {
+        Scope::new(Background::new(step), Vec::new(), prefix)
     }
 
     /// The scope of another iterator over the same dataset, which draws as an earlier one did.
     pub(crate) fn again(&self, draws: Vec<Position>) -> Scope {
-        Scope::new(self.shared.background.fork(), draws)
+        Scope::new(self.shared.background.fork(), draws, &self.prefix)
     }
 
-    fn new(background: Background, replay: Vec<Position>) -> Scope {
+    fn new(background: Background, replay: Vec<Position>, prefix: &str) -> Scope {
         let draws = Mutex::new(Draws { replay: replay.into(), drawn: Vec::new() });
         Scope {
             shared: Arc::new(Shared { background, draws, pace: Pace::default() }),
-            prefix: "Iterator::Root".into(),
+            prefix: prefix.into(),
         }
     }
 

@@ -53,12 +53,14 @@ impl MakeDataset for Part {
         // A negative count means all elements.
         let count = u64::try_from(inputs.scalar::<i64>(1, "count")?).unwrap_or(u64::MAX);
         let (skip, take) = if self.takes { (0, count) } else { (count, u64::MAX) };
-        Ok(Arc::new(PartDataset { input, skip, take, signature }))
+        let kind = if self.takes { "FiniteTake" } else { "FiniteSkip" };
+        Ok(Arc::new(PartDataset { kind, input, skip, take, signature }))
     }
 }
 
 #[derive(Debug)]
 struct PartDataset {
+    kind: &'static str,
     input: DatasetRef,
     skip: u64,
     take: u64,
@@ -67,7 +69,7 @@ struct PartDataset {
 
 impl Dataset for PartDataset {
     fn kind(&self) -> &str {
-        if self.skip == 0 { "FiniteTake" } else { "FiniteSkip" }
+        self.kind
     }
 
     fn inputs(&self) -> Vec<&DatasetRef> {

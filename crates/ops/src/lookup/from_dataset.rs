@@ -27,7 +27,7 @@ impl AsyncKernel for FromDataset {
         let table = ctx.resource::<Table>(0)?;
         check_initializable(&table)?;
         let dataset = from_tensor(ctx.input(1)?)?;
-        let scope = Scope::within(&ctx.step);
+        let scope = Scope::within(&ctx.step, "LookupTable::Root");
         let task = scope.clone().spawn(async move {
             let mut elements = scope.iterate(&*dataset)?;
             let mut entries = Vec::new();

@@ -82,7 +82,7 @@ impl AsyncKernel for Save {
     }
 
     fn start(&self, ctx: AsyncContext) -> Result<Started> {
-        let scope = Scope::within(&ctx.step);
+        let scope = Scope::within(&ctx.step, "SaveDatasetOpIterator::Root");
         let mut inputs = ctx.into_tensors()?;
         let captured = inputs.split_off(2);
         let path = match inputs[1].strings()? {
