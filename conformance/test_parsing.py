@@ -236,3 +236,65 @@ def test_a_default_without_values_is_none(target, serialized):
     with v1.Session(target) as session:
         with pytest.raises(tf.errors.InvalidArgumentError, match=r"Feature: k \(data type: float\) is required"):
             session.run(parsed)
+
+
+def nested(number, content, length=None):
+    return bytes([number << 3 | 2, len(content) if length is None else length]) + content
+
+
+def odd(feature, key=b"a", rest=b""):
+    """An example of one feature, encoded by hand, and what follows its entry."""
+    return nested(1, nested(1, nested(1, key) + nested(2, feature)) + rest)
+
+
+SEVEN = nested(3, b"\x08\x07")
+WHOLE = example(a=integers(5), b=strings(b"xy", b"z"), c=floats(1.5, 2.5))
+
+ODD = {
+    "a feature twice": odd(SEVEN, rest=odd(nested(3, nested(1, b"\x08")))[2:]),
+    "two examples side by side": odd(SEVEN) + odd(nested(3, nested(1, b"\x08"))),
+    "packed twice": odd(nested(3, nested(1, b"\x05") + nested(1, b"\x06"))),
+    "packed and alone": odd(nested(3, nested(1, b"\x05") + b"\x08\x06")),
+    "alone and packed": odd(nested(3, b"\x08\x06" + nested(1, b"\x05"))),
+    "two kinds in a feature": odd(SEVEN + nested(1, nested(1, b"q"))),
+    "no list": odd(b"\x20\x01" + SEVEN),
+    "no list, then a good one": odd(b"\x20\x01", rest=odd(SEVEN)[2:]),
+    "no list in what nobody wants": odd(b"\x20\x01", b"z", rest=odd(SEVEN)[2:]),
+    "a number that ends early": odd(nested(3, nested(1, b"\x85"))),
+    "a pack that ends early": odd(nested(3, nested(1, b"\x05", length=9))),
+    "floats and some bytes": odd(nested(2, nested(1, b"\0\0\x80\x3f\0\0")), b"c", rest=odd(SEVEN)[2:]),
+    "floats that end early": odd(nested(2, nested(1, b"\0\0\x80\x3f", length=9)), b"c"),
+    "a string that ends early": odd(nested(1, nested(1, b"q", length=9)), b"b"),
+    "the value before the key": nested(1, nested(1, nested(2, SEVEN) + nested(1, b"a"))),
+    "a key without value": nested(1, nested(1, nested(1, b"a"))),
+    "a third field in an entry": nested(1, nested(1, nested(1, b"a") + nested(2, SEVEN) + nested(2, SEVEN))),
+    "another field in features": nested(1, nested(2, b"x") + odd(SEVEN)[2:]),
+    "other fields around": b"\x10\x05" + nested(2, b"zz") + odd(SEVEN) + b"\x1d\0\0\0\0",
+    "a group": b"\x0b\x0c" + odd(SEVEN),
+} | {f"the first {count} bytes": WHOLE[:count] for count in range(len(WHOLE))}
+
+
+def test_odd_encodings_are_read_as_by_tensorflow_s_fast_parser(target):
+    features = {
+        "a": tf.io.FixedLenFeature([], tf.int64, default_value=9),
+        "b": tf.io.VarLenFeature(tf.string),
+        "c": tf.io.FixedLenSequenceFeature([], tf.float32, allow_missing=True),
+    }
+    batch, single = v1.placeholder(tf.string, [None]), v1.placeholder(tf.string, [])
+    parsers = [
+        (tf.io.parse_example(batch, features), lambda message: {batch: [message]}),
+        (tf.io.parse_single_example(single, features), lambda message: {single: message}),
+    ]
+
+    def outcome(session, fetch, feeds):
+        try:
+            found = session.run(fetch, feeds)
+        except tf.errors.InvalidArgumentError as error:
+            return error.message.removeprefix("From /job:worker/replica:0/task:0:\n").partition("\n")[0]
+        return found["a"].tolist(), found["b"].values.tolist(), found["c"].tolist()
+
+    with v1.Session() as theirs, v1.Session(target) as ours:
+        for name, message in ODD.items():
+            for fetch, feeds in parsers:
+                want = outcome(theirs, fetch, feeds(message))
+                assert outcome(ours, fetch, feeds(message)) == want, name

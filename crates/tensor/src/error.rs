@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(error.to_string(), "INVALID_ARGUMENT: bad 1\n\t [[{{node a}}]]");
         let outer = error.through_node("caller");
         assert_eq!(outer.message(), "bad 1\n\t [[{{node a}}]]\n\t [[caller]]");
-        assert_eq!(outer.clone().derived().through_node("receiver"), outer);
+        assert_eq!(outer.clone().derived().through_node("receiver").message(), outer.message());
         assert_eq!(
             invalid_argument!("bad").through_node("a"),
             invalid_argument!("bad").at_node("a")

@@ -316,6 +316,7 @@ impl Dataset for InterleaveDataset {
             turn: 0,
             given: 0,
             opened: 0,
+            counts_places: self.kind == "Interleave",
         }))
     }
 }
@@ -343,6 +344,8 @@ struct Interleaved {
     /// How many elements the current turn has given.
     given: u64,
     opened: usize,
+    /// Whether messages name a dataset by its place, and not by how many were opened before.
+    counts_places: bool,
 }
 
 impl Interleaved {
@@ -372,7 +375,7 @@ impl Interleaved {
             state,
             function: self.function.clone(),
             scope: self.scope.clone(),
-            index: self.opened,
+            index: if self.counts_places { place } else { self.opened },
         };
         self.opened += 1;
         let elements: Box<dyn Elements> = match self.ahead {

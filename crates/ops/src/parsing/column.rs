@@ -129,10 +129,8 @@ impl Column {
         record: &Bytes,
         place: Place<'_>,
     ) -> Result<()> {
-        let broken =
-            || invalid_argument!("{}Can't parse serialized Example.", place.key(&self.key));
         let feature = match encoded {
-            Some(message) => Feature::new(message).map_err(|_| broken())?,
+            Some(message) => Feature::new(message).map_err(|_| self.broken(place))?,
             None => None,
         };
         let Some(feature) = feature else {
@@ -145,14 +143,23 @@ impl Column {
         }
         let before = self.values.len();
         if self.values.extend(feature, record).is_err() {
-            return Err(invalid_argument!(
-                "{}Can't parse serialized Example.",
-                place.key(&self.key)
-            ));
+            return Err(self.broken(place));
         }
         self.check_count(self.values.len() - before, place)?;
         self.ends.push(self.values.len());
         Ok(())
+    }
+
+    /// TensorFlow's complaint about a feature whose list is none.
+    fn broken(&self, place: Place<'_>) -> Error {
+        let why = match (place, self.kind, &self.layout) {
+            (Place::Row { .. }, ..) => String::new(),
+            (Place::Single, Kind::Bytes, Layout::Sparse | Layout::Ragged { .. }) => {
+                ": Could not get num elements in bytes_list".to_owned()
+            }
+            (Place::Single, kind, _) => format!(": Parsing {} failed", kind.list_name()),
+        };
+        invalid_argument!("{}Can't parse serialized Example{why}.", place.key(&self.key))
     }
 
     fn add_missing(&mut self, place: Place<'_>) -> Result<()> {

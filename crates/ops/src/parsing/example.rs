@@ -5,7 +5,8 @@ use rustc_hash::FxHashMap;
 use tensorfleet_tensor::{Error, Result, invalid_argument};
 
 use super::column::{Column, Place};
-use super::fields::{Field, Fields, Malformed};
+use super::feature::Feature;
+use super::fields::{Field, Fields, Malformed, bytes, nested, varint};
 
 /// Batches with more bytes are parsed by several threads.
 const PARALLEL: usize = 256 << 10;
@@ -57,16 +58,83 @@ impl Keys {
         &self,
         example: &'a [u8],
         found: &mut [Option<&'a [u8]>],
-    ) -> Result<(), Malformed> {
+    ) -> Result<(), Broken> {
         found.fill(None);
-        let mut fields = Fields::new(example);
-        while let Some(field) = fields.next()? {
-            if let (1, Field::Bytes(features)) = field {
-                self.find(features, found)?;
+        let mut rest = example;
+        let mut is_supported = true;
+        while let Some(&tag) = rest.first() {
+            if tag != NESTED {
+                skip(&mut rest)?;
+                continue;
+            }
+            rest = &rest[1..];
+            let mut features = nested(&mut rest)?;
+            while let [tag, tail @ ..] = features {
+                features = tail;
+                if *tag != NESTED {
+                    return Err(Broken::Message);
+                }
+                let (key, value) = entry(nested(&mut features)?)?;
+                for &column in self.columns.get(key).into_iter().flatten() {
+                    is_supported &= Feature::kind(value).is_ok();
+                    found[column] = Some(value);
+                }
             }
         }
-        Ok(())
+        if is_supported { Ok(()) } else { Err(Broken::Feature) }
     }
+}
+
+/// The tag of the first field when that is a message, as it is at every level of an example.
+const NESTED: u8 = 1 << 3 | 2;
+
+/// What is wrong with an example.
+#[derive(Clone, Copy, Debug)]
+enum Broken {
+    /// It is none.
+    Message,
+    /// A feature that is wanted holds something else than a list of values.
+    Feature,
+}
+
+impl From<Malformed> for Broken {
+    fn from(_: Malformed) -> Broken {
+        Broken::Message
+    }
+}
+
+impl Broken {
+    fn explain(self, record: &Bytes) -> Error {
+        match self {
+            Broken::Message => broken(record),
+            Broken::Feature => invalid_argument!("Unsupported datatype."),
+        }
+    }
+}
+
+/// The key and the value of an entry, which has exactly these two fields.
+fn entry(mut rest: &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
+    let (mut key, mut value) = (&[][..], &[][..]);
+    for _ in 0..2 {
+        match varint(&mut rest)? {
+            0x0a => key = bytes(&mut rest)?,
+            0x12 => value = bytes(&mut rest)?,
+            _ => return Err(Malformed),
+        }
+    }
+    if rest.is_empty() { Ok((key, value)) } else { Err(Malformed) }
+}
+
+/// Passes over a field that an example does not have.
+fn skip(rest: &mut &[u8]) -> Result<(), Malformed> {
+    match varint(rest)? & 7 {
+        0 => drop(varint(rest)?),
+        1 => *rest = rest.get(8..).ok_or(Malformed)?,
+        2 => drop(nested(rest)?),
+        5 => *rest = rest.get(4..).ok_or(Malformed)?,
+        _ => return Err(Malformed),
+    }
+    Ok(())
 }
 
 /// TensorFlow's complaint about a message that is none.
@@ -77,7 +145,7 @@ pub(super) fn broken(record: &Bytes) -> Error {
 /// Adds one example to columns.
 pub(super) fn parse_single(keys: &Keys, record: &Bytes, columns: &mut [Column]) -> Result<()> {
     let mut found = vec![None; columns.len()];
-    keys.find_in_example(record, &mut found).map_err(|_| broken(record))?;
+    keys.find_in_example(record, &mut found).map_err(|error| error.explain(record))?;
     for (column, feature) in columns.iter_mut().zip(&found) {
         column.add(*feature, record, Place::Single)?;
     }
@@ -133,7 +201,7 @@ fn parse_rows(
 ) -> Result<()> {
     let mut found = vec![None; columns.len()];
     for (row, record) in (first..).zip(records) {
-        keys.find_in_example(record, &mut found).map_err(|_| broken(record))?;
+        keys.find_in_example(record, &mut found).map_err(|error| error.explain(record))?;
         let place = Place::Row { row, name: names.get(row) };
         for (column, feature) in columns.iter_mut().zip(&found) {
             column.add(*feature, record, place)?;

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
 
-use super::fields::{Field, Fields, Malformed, bytes, varint};
+use super::fields::{Malformed, bytes, nested, varint};
 
 /// What a feature's list holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,18 +49,22 @@ pub(super) struct Feature<'a> {
 }
 
 impl<'a> Feature<'a> {
-    /// Looks what a feature holds; `None` if nothing.
+    /// Looks what a feature holds; `None` if nothing. What follows its list does not count.
     pub(super) fn new(message: &'a [u8]) -> Result<Option<Feature<'a>>, Malformed> {
-        let Some((number, Field::Bytes(list))) = Fields::new(message).next()? else {
-            return if message.is_empty() { Ok(None) } else { Err(Malformed) };
-        };
-        let kind = match number {
-            1 => Kind::Bytes,
-            2 => Kind::Float,
-            3 => Kind::Int64,
-            _ => return Err(Malformed),
-        };
+        let Some(kind) = Feature::kind(message)? else { return Ok(None) };
+        let list = nested(&mut &message[1..])?;
         Ok(Some(Feature { kind, list }))
+    }
+
+    /// Of which kind an encoded feature is; `None` if it is empty.
+    pub(super) fn kind(message: &[u8]) -> Result<Option<Kind>, Malformed> {
+        match message.first() {
+            None => Ok(None),
+            Some(0x0a) => Ok(Some(Kind::Bytes)),
+            Some(0x12) => Ok(Some(Kind::Float)),
+            Some(0x1a) => Ok(Some(Kind::Int64)),
+            Some(_) => Err(Malformed),
+        }
     }
 }
 
@@ -91,34 +95,40 @@ impl Values {
         }
     }
 
-    /// Appends the values of a feature of the same kind; strings share the memory of `record`.
+    /// Appends the values of a feature of the same kind; strings share the memory of `record`. As in
+    /// TensorFlow, numbers that are packed together are all that count.
     pub(super) fn extend(&mut self, feature: Feature<'_>, record: &Bytes) -> Result<(), Malformed> {
         let mut rest = feature.list;
+        let mut is_first = true;
         while let [tag, tail @ ..] = rest {
             rest = tail;
             match (&mut *self, *tag) {
                 (Values::Bytes(values), PACKED) => {
                     values.push(record.slice_ref(bytes(&mut rest)?));
                 }
-                (Values::Float(values), PACKED) => {
-                    // As in TensorFlow, bytes that do not make a number are left out.
-                    let (packed, _) = bytes(&mut rest)?.as_chunks::<4>();
+                (Values::Float(values), PACKED) if is_first => {
+                    // Bytes that do not make a number are left out.
+                    let len = varint(&mut rest)? as u32 as usize / 4 * 4;
+                    let (packed, _) = rest.get(..len).ok_or(Malformed)?.as_chunks::<4>();
                     values.extend(packed.iter().map(|bytes| f32::from_le_bytes(*bytes)));
+                    return Ok(());
                 }
                 (Values::Float(values), 0x0d) => {
                     let (one, tail) = rest.split_first_chunk().ok_or(Malformed)?;
                     values.push(f32::from_le_bytes(*one));
                     rest = tail;
                 }
-                (Values::Int64(values), PACKED) => {
-                    let mut packed = bytes(&mut rest)?;
+                (Values::Int64(values), PACKED) if is_first => {
+                    let mut packed = nested(&mut rest)?;
                     while !packed.is_empty() {
                         values.push(varint(&mut packed)? as i64);
                     }
+                    return Ok(());
                 }
                 (Values::Int64(values), 0x08) => values.push(varint(&mut rest)? as i64),
                 _ => return Err(Malformed),
             }
+            is_first = false;
         }
         Ok(())
     }

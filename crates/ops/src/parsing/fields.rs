@@ -103,6 +103,17 @@ pub(crate) fn bytes<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], Malformed> {
     Ok(head)
 }
 
+/// Takes a nested message with its length in front. One that should be longer than what it is in ends
+/// with that: TensorFlow's fast parser of examples does not mind.
+#[inline]
+pub(super) fn nested<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], Malformed> {
+    // Higher bits of a length do not count either.
+    let len = varint(rest)? as u32 as usize;
+    let (head, tail) = rest.split_at(len.min(rest.len()));
+    *rest = tail;
+    Ok(head)
+}
+
 /// Appends a number of variable length.
 pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
