@@ -1,4 +1,4 @@
-//! Conversions between `f32` and the half-precision types, slice by slice.
+//! Conversions between `f32`, the half-precision types and integers, slice by slice.
 
 use half::{bf16, f16};
 
@@ -25,6 +25,18 @@ dispatch! {
             let quiet = (bits >> 16) | 0x40;
             let chosen = if bits & 0x7fff_ffff > 0x7f80_0000 { quiet } else { rounded };
             *out = bf16::from_bits(chosen as u16);
+        }
+    }
+}
+
+dispatch! {
+    /// Cuts every element to an integer; the smallest one stands for what is out of range and for NaN,
+    /// as processors have it.
+    pub fn f32_to_i32[I](x: &[f32], out: &mut [i32]) {
+        assert_eq!(x.len(), out.len());
+        for (out, &x) in out.iter_mut().zip(x) {
+            // `as` already gives the smallest integer for what is below.
+            *out = if x < 2_147_483_648.0 { x as i32 } else { i32::MIN };
         }
     }
 }
@@ -95,6 +107,21 @@ mod x86 {
 mod tests {
     use super::*;
     use crate::simd::tests::at_every_level;
+
+    #[test]
+    fn integers_are_cut_and_have_one_value_for_all_else() {
+        let x = [0.0, -0.9, 1.9, -7.5, 2147483520.0, 2147483648.0, -2147483648.0, -3e9, f32::NAN];
+        let x = [&x[..], &[f32::INFINITY, f32::NEG_INFINITY]].concat();
+        let (top, least) = (2147483520, i32::MIN);
+        let want = [0, 0, 1, -7, top, least, least, least, least, least, least];
+        at_every_level(|| {
+            for shift in 0..x.len() {
+                let mut out = vec![1; x.len() - shift];
+                f32_to_i32(&x[shift..], &mut out);
+                assert_eq!(out, want[shift..]);
+            }
+        });
+    }
 
     #[test]
     fn every_half_survives_a_round_trip() {

@@ -93,7 +93,7 @@ pub(crate) fn cast(par: Parallel, x: &Tensor, to: DType, truncate: bool) -> Resu
         (Float, BFloat16) => slices(par, x, &convert::f32_to_bf16),
         (Float, Double) => each::<f32, f64>(par, x),
         (Double, Float) => each::<f64, f32>(par, x),
-        (Float, Int32) => each::<f32, i32>(par, x),
+        (Float, Int32) => slices(par, x, &convert::f32_to_i32),
         (Float, Int64) => each::<f32, i64>(par, x),
         (Int32, Float) => each::<i32, f32>(par, x),
         (Int64, Float) => each::<i64, f32>(par, x),
