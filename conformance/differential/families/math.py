@@ -140,3 +140,16 @@ def cross(op, draw):
     yield Case(op, [x, x[0]])
     yield Case(op, [x[:, :2], x[:, :2]])
     yield Case(op, [x[0, 0], x[0, 0]])
+
+
+@generates("SobolSample")
+def sobol_sample(op, draw):
+    def case(dim, count, skip, dtype):
+        return Case(op, [np.asarray(value, np.int32) for value in (dim, count, skip)], {"dtype": dtype})
+
+    for dtype in (tf.float32, tf.float64):
+        for dim, count, skip in [(1, 9, 0), (5, 5, 0), (3, 6, 7), (12, 3, 1000), (400, 2, 30), (40, 2, 2**29)]:
+            yield case(dim, count, skip, dtype)
+        yield case(draw.integer(1, 400), draw.integer(1, 40), draw.integer(0, 2**20), dtype)
+    for wrong in [(0, 1, 0), (30000, 1, 0), (1, 0, 0), (1, 1, -1), (1, 5, 2**31 - 4), ([1], 1, 0), (1, [1], 0), (1, 1, [0])]:
+        yield case(*wrong, tf.float32)

@@ -593,3 +593,29 @@ def pool(op, draw):
                 yield Case(op, [x, y, whole(draw, dtype, result)], attrs)
             else:
                 yield Case(op, [draw.array(dtype, image)], attrs, tolerance=SUMMED)
+
+
+@generates("FusedPadConv2D", "FusedResizeAndPadConv2D")
+def padded_conv(op, draw):
+    def case(dtype, image, filter, paddings, **attrs):
+        inputs = [whole(draw, dtype, image), np.int32(paddings), whole(draw, dtype, filter)]
+        if op == "FusedResizeAndPadConv2D":
+            # Twice or half as large, so that pixels stay exact.
+            inputs.insert(1, np.int32([image[1] * 2, max(image[2] // 2, 1)]))
+        attrs = {"mode": "REFLECT", "strides": [1, 1, 1, 1], "padding": "VALID"} | attrs
+        return Case(op, inputs, attrs, known_shapes=True)
+
+    types = [tf.float32] if op == "FusedResizeAndPadConv2D" else draw.types(op, "T")
+    for dtype in types:
+        for mode in ("REFLECT", "SYMMETRIC"):
+            for padding in ("SAME", "VALID"):
+                # TensorFlow repeats what it computes of the first image.
+                image = [1, draw.integer(3, 5), draw.choice([4, 6]), draw.integer(1, 3)]
+                filter = [draw.integer(1, 3), draw.integer(1, 3), image[3], draw.integer(1, 3)]
+                around = [[0, 0], [draw.integer(0, 2), 1], [1, draw.integer(0, 1)], [0, 0]]
+                stride = draw.integer(1, 2)
+                attrs = {"mode": mode, "padding": padding, "strides": [1, stride, stride, 1]}
+                yield case(dtype, image, filter, around, **attrs)
+    image, filter, none = [1, 4, 4, 1], [2, 2, 1, 1], [0, 0]
+    yield case(tf.float32, image, filter, [none, [9, 0], none, none])
+    yield case(tf.float32, image, filter, [none, none, [0, 9], none], mode="SYMMETRIC")

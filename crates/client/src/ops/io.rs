@@ -66,6 +66,23 @@ pub fn identity_reader_v2(graph: &Graph) -> OpBuilder {
     graph.op("IdentityReaderV2")
 }
 
+/// A tensor whose elements are the bytes of a file.
+///
+/// Op `ImmutableConst`. Output: `tensor`.
+#[track_caller]
+pub fn immutable_const(
+    graph: &Graph,
+    dtype: DType,
+    shape: PartialShape,
+    memory_region_name: &str,
+) -> OpBuilder {
+    graph
+        .op("ImmutableConst")
+        .attr("dtype", dtype)
+        .attr("shape", shape)
+        .attr("memory_region_name", memory_region_name)
+}
+
 /// A matrix of a checkpoint with rows and columns in new places.
 ///
 /// Op `LoadAndRemapMatrix`. Output: `output_matrix: float`.

@@ -1176,6 +1176,21 @@ pub fn sinh(graph: &Graph, x: impl Operand) -> OpBuilder {
     graph.op("Sinh").input(x)
 }
 
+/// Points that fill a cube more evenly than random ones.
+///
+/// Op `SobolSample`. Output: `samples`.
+///
+/// Attributes with defaults: `dtype: type = DT_FLOAT`.
+#[track_caller]
+pub fn sobol_sample(
+    graph: &Graph,
+    dim: impl Operand,
+    num_results: impl Operand,
+    skip: impl Operand,
+) -> OpBuilder {
+    graph.op("SobolSample").input(dim).input(num_results).input(skip)
+}
+
 /// The product of two matrices that hold many zeros.
 ///
 /// Op `SparseMatMul`. Output: `product: float`.

@@ -1075,6 +1075,56 @@ pub fn fused_batch_norm_v3(
     graph.op("FusedBatchNormV3").input(x).input(scale).input(offset).input(mean).input(variance)
 }
 
+/// A convolution of images surrounded by their reflection.
+///
+/// Op `FusedPadConv2D`. Output: `output`.
+#[track_caller]
+pub fn fused_pad_conv2d(
+    graph: &Graph,
+    input: impl Operand,
+    paddings: impl Operand,
+    filter: impl Operand,
+    mode: &str,
+    strides: &[i64],
+    padding: &str,
+) -> OpBuilder {
+    graph
+        .op("FusedPadConv2D")
+        .input(input)
+        .input(paddings)
+        .input(filter)
+        .attr("mode", mode)
+        .attr("strides", strides.to_vec())
+        .attr("padding", padding)
+}
+
+/// A convolution of resized images surrounded by their reflection.
+///
+/// Op `FusedResizeAndPadConv2D`. Output: `output`.
+///
+/// Attributes with defaults: `resize_align_corners: bool = false`.
+#[track_caller]
+pub fn fused_resize_and_pad_conv2d(
+    graph: &Graph,
+    input: impl Operand,
+    size: impl Operand,
+    paddings: impl Operand,
+    filter: impl Operand,
+    mode: &str,
+    strides: &[i64],
+    padding: &str,
+) -> OpBuilder {
+    graph
+        .op("FusedResizeAndPadConv2D")
+        .input(input)
+        .input(size)
+        .input(paddings)
+        .input(filter)
+        .attr("mode", mode)
+        .attr("strides", strides.to_vec())
+        .attr("padding", padding)
+}
+
 /// One step of a GRU cell.
 ///
 /// Op `GRUBlockCell`. Outputs: `r`, `u`, `c`, `h`.

@@ -37,7 +37,7 @@ pub(super) const OPS: &[Op] = &[
 ];
 
 /// How many elements at the edge are not repeated: the edge itself when reflecting, none otherwise.
-fn skipped(attrs: &Attrs<'_>) -> Result<usize> {
+pub(crate) fn skipped(attrs: &Attrs<'_>) -> Result<usize> {
     match &attrs.string("mode")?[..] {
         "REFLECT" => Ok(1),
         "SYMMETRIC" => Ok(0),
@@ -96,41 +96,50 @@ impl Kernel for MirrorPad {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let input = ctx.input(0)?;
-        let borders = borders(input, ctx.input(1)?)?;
-        let mut dims = dims_of(input);
-        for (dim, &border) in dims.iter_mut().zip(&borders) {
-            check(self.skipped, border, *dim)?;
-            *dim += border[0] + border[1];
-        }
-        let shape = shape_of(&dims)?;
-        check_size(input.dtype(), &shape)?;
-        let mut views = vec![(View::of(input.dims()), View::of(&dims))];
-        for (axis, (&[before, after], &len)) in borders.iter().zip(input.dims()).enumerate() {
-            let mut next = Vec::with_capacity(views.len() * 3);
-            for (read, write) in views {
-                if before > 0 {
-                    next.push((
-                        read.clone().slice(axis, self.skipped, before).reversed(axis),
-                        write.clone().slice(axis, 0, before),
-                    ));
-                }
-                if after > 0 {
-                    next.push((
-                        read.clone().slice(axis, len - self.skipped - after, after).reversed(axis),
-                        write.clone().slice(axis, before + len, after),
-                    ));
-                }
-                next.push((read, write.slice(axis, before, len)));
-            }
-            views = next;
-        }
-        let pieces: Vec<_> =
-            views.into_iter().map(|(read, write)| Piece { source: input, read, write }).collect();
-        let output = assemble(input.dtype(), shape, &pieces, parallel(ctx))?;
+        let output = mirror_pad(parallel(ctx), ctx.input(0)?, ctx.input(1)?, self.skipped)?;
         ctx.set_output(0, output);
         Ok(())
     }
+}
+
+/// A tensor with reflections around it.
+pub(crate) fn mirror_pad(
+    par: Parallel,
+    input: &Tensor,
+    paddings: &Tensor,
+    skipped: usize,
+) -> Result<Tensor> {
+    let borders = borders(input, paddings)?;
+    let mut dims = dims_of(input);
+    for (dim, &border) in dims.iter_mut().zip(&borders) {
+        check(skipped, border, *dim)?;
+        *dim += border[0] + border[1];
+    }
+    let shape = shape_of(&dims)?;
+    check_size(input.dtype(), &shape)?;
+    let mut views = vec![(View::of(input.dims()), View::of(&dims))];
+    for (axis, (&[before, after], &len)) in borders.iter().zip(input.dims()).enumerate() {
+        let mut next = Vec::with_capacity(views.len() * 3);
+        for (read, write) in views {
+            if before > 0 {
+                next.push((
+                    read.clone().slice(axis, skipped, before).reversed(axis),
+                    write.clone().slice(axis, 0, before),
+                ));
+            }
+            if after > 0 {
+                next.push((
+                    read.clone().slice(axis, len - skipped - after, after).reversed(axis),
+                    write.clone().slice(axis, before + len, after),
+                ));
+            }
+            next.push((read, write.slice(axis, before, len)));
+        }
+        views = next;
+    }
+    let pieces: Vec<_> =
+        views.into_iter().map(|(read, write)| Piece { source: input, read, write }).collect();
+    assemble(input.dtype(), shape, &pieces, par)
 }
 
 #[derive(Debug)]

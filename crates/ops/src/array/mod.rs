@@ -19,7 +19,7 @@ mod inplace;
 mod keys;
 mod list_diff;
 mod matrix_diag;
-mod mirror_pad;
+pub(crate) mod mirror_pad;
 mod one_hot;
 mod pack;
 mod pad;

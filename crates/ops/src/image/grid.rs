@@ -5,9 +5,9 @@ use tensorfleet_tensor::{Result, invalid_argument};
 
 /// How pixels of two images of different sizes correspond.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Alignment {
-    pub(super) align_corners: bool,
-    pub(super) half_pixel_centers: bool,
+pub(crate) struct Alignment {
+    pub(crate) align_corners: bool,
+    pub(crate) half_pixel_centers: bool,
 }
 
 impl Alignment {

@@ -55,7 +55,7 @@ impl Kernel for ResizeBilinear {
 }
 
 /// The images of the first input in the size that the second says.
-pub(super) fn resize(ctx: &KernelContext<'_>, alignment: Alignment) -> Result<Tensor> {
+pub(crate) fn resize(ctx: &KernelContext<'_>, alignment: Alignment) -> Result<Tensor> {
     let par = Parallel::new(ctx.parallelism());
     let (from, to) = resized(ctx.input(0)?, ctx.input(1)?)?;
     let pixels = floats(ctx.input(0)?)?;

@@ -1,13 +1,23 @@
-//! Whole files: `ReadFile`, `WriteFile`, `MatchingFiles`.
+//! Whole files: `ReadFile`, `WriteFile`, `MatchingFiles`, `ImmutableConst`.
 
 use bytes::Bytes;
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
-use tensorfleet_tensor::{Result, Shape, Tensor, invalid_argument, resource_exhausted};
+use tensorfleet_tensor::{
+    DType, Result, Shape, Tensor, internal, invalid_argument, resource_exhausted,
+    unimplemented_error,
+};
 
 use super::{FILE_COST, text};
 use crate::record::files;
 
 pub(super) const OPS: &[Op] = &[
+    Op {
+        name: "ImmutableConst",
+        outputs: &["tensor: dtype"],
+        attrs: &["dtype: type", "shape: shape", "memory_region_name: string"],
+        kernels: &[cpu::<ImmutableConst>()],
+        ..Op::DEFAULT
+    },
     Op {
         name: "MatchingFiles",
         inputs: &["pattern: string"],
@@ -30,6 +40,54 @@ pub(super) const OPS: &[Op] = &[
         ..Op::DEFAULT
     },
 ];
+
+/// A tensor whose elements are what a file begins with. TensorFlow maps it into memory; here it is
+/// read.
+#[derive(Debug)]
+struct ImmutableConst {
+    dtype: DType,
+    shape: Shape,
+    path: String,
+}
+
+impl Kernel for ImmutableConst {
+    fn new(attrs: &Attrs<'_>) -> Result<ImmutableConst> {
+        let dtype = attrs.dtype("dtype")?;
+        if matches!(dtype, DType::Resource | DType::Variant) {
+            return Err(invalid_argument!("Resource and variant dtypes are invalid for this op."));
+        }
+        let shape = attrs.shape("shape")?;
+        let shape = shape
+            .to_shape()
+            .ok_or_else(|| invalid_argument!("Attr shape must be fully defined, but is {shape}"))?;
+        Ok(ImmutableConst { dtype, shape, path: attrs.string("memory_region_name")?.into_owned() })
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let file = files().open(&self.path)?;
+        if self.dtype == DType::String {
+            return Err(unimplemented_error!(
+                "Sorry, DT_STRING is not currently supported for ImmutableConstOp."
+            ));
+        }
+        let len = self.shape.num_elements().saturating_mul(self.dtype.size());
+        if len as u64 > file.len() {
+            return Err(internal!(
+                "Readonly memory region has wrong length ({}) when allocating {len}",
+                file.len()
+            ));
+        }
+        let tensor = Tensor::build_raw(self.dtype, self.shape.clone(), |bytes| {
+            file.read_at(0, bytes).map(drop)
+        })?;
+        ctx.set_output(0, tensor);
+        Ok(())
+    }
+
+    fn cost(&self, _: &[Value]) -> u64 {
+        FILE_COST
+    }
+}
 
 #[derive(Debug)]
 struct ReadFile;
@@ -112,5 +170,34 @@ impl Kernel for MatchingFiles {
 
     fn cost(&self, _: &[Value]) -> u64 {
         FILE_COST
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tensorfleet_graph::AttrValue;
+    use tensorfleet_tensor::{Code, PartialShape};
+    use tensorfleet_testing::OpRun;
+
+    use super::*;
+
+    #[test]
+    fn a_constant_is_what_its_file_begins_with() {
+        let path = std::env::temp_dir().join(format!("tensorfleet-const-{}", std::process::id()));
+        let bytes: Vec<u8> = [1.5f32, -2.0, 7.0].iter().flat_map(|x| x.to_le_bytes()).collect();
+        std::fs::write(&path, bytes).unwrap();
+        let run = |dtype, len| {
+            OpRun::new("ImmutableConst")
+                .attr("dtype", AttrValue::Type(dtype))
+                .attr("shape", AttrValue::Shape(PartialShape::known([Some(len)])))
+                .attr("memory_region_name", AttrValue::String(path.display().to_string().into()))
+                .run(&crate::library())
+        };
+        assert_eq!(run(DType::Float, 2).unwrap()[0].values::<f32>().unwrap(), [1.5, -2.0]);
+        let codes = [run(DType::Float, 4), run(DType::String, 1), run(DType::Variant, 1)];
+        std::fs::remove_file(&path).unwrap();
+        let codes = codes.map(|outcome| outcome.unwrap_err().code());
+        assert_eq!(codes, [Code::Internal, Code::Unimplemented, Code::InvalidArgument]);
+        assert_eq!(run(DType::Float, 2).unwrap_err().code(), Code::NotFound);
     }
 }

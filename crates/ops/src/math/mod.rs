@@ -21,6 +21,7 @@ mod reduce;
 mod reduce_gradient;
 mod scan;
 mod select;
+mod sobol;
 mod special;
 mod unary;
 
@@ -58,6 +59,7 @@ pub(super) const OPS: &[&[Op]] = &[
     reduce::OPS,
     scan::OPS,
     select::OPS,
+    sobol::OPS,
     special::BINARY,
     special::OPS,
     special::UNARY,

@@ -22,6 +22,7 @@ mod fused;
 mod generic;
 mod gradient;
 mod integer;
+mod padded;
 mod quantized;
 
 pub(super) const CONV2D: &[Op] = conv2d::OPS;
@@ -29,6 +30,7 @@ pub(super) const CONV3D: &[Op] = conv3d::OPS;
 pub(super) const DEPTHWISE: &[Op] = depthwise::OPS;
 pub(super) const FUSED: &[Op] = fused::OPS;
 pub(super) const GENERIC: &[Op] = generic::OPS;
+pub(super) const PADDED: &[Op] = padded::OPS;
 pub(super) const QUANTIZED: &[Op] = quantized::OPS;
 
 /// The attributes that all convolutions have.

@@ -39,6 +39,7 @@ pub(super) const OPS: &[&[Op]] = &[
     conv::DEPTHWISE,
     conv::FUSED,
     conv::GENERIC,
+    conv::PADDED,
     conv::QUANTIZED,
     cross_entropy::OPS,
     ctc::DECODERS,
