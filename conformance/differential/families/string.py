@@ -272,10 +272,31 @@ def unicode_script(op, draw):
     yield Case(op, [draw.integers((8, 8), 0, 0x3000)])
 
 
+# What RE2 refuses.
+WRONG_PATTERNS = [
+    "(", ")", "a**", "a{2}{3}", "a???", "x{1001}", "x{2,1}", "(x{100}){100}", "*a", "a|+", "(?i", "(?<n>a)",
+    "(?P<a b>x)", "(?-)", "(?=a)", "(?x)a", "[a", "[b-a]", "[[:foo:]]", "[a-\\d]", "[\\p", "[\\b]", "\\", "(a)\\1",
+    "\\x4", "\\x{110000}", "\\q", "\\Z", "\\E", "\\u0041", "\\p", "\\pX", "\\p{Foo", "\\p{Cn}", "\\p{greek}",
+    "(?P<n", "\\x{", "[\\pL]{1000}",
+]
+
+# What RE2 reads in ways of its own.
+OWN_PATTERNS = [
+    "\\d", "\\W", "\\s+", "\\b", "\\B", "\\C", "\\pN", "\\p{^Latin}", "\\pC", "[[:^alpha:]]", "[[:word:]-a]", "[]a]",
+    "[a&&b]", "[[a]]", "[a--]", "\\Qa.*\\E", "\\012", "\\x{e9}", "(?i)\u212a", "(?i)[k-s]", "(?U)a+", "a{,2}", "a{01}",
+    "x{", "^*", "a*(?i)*", "a*\\Q\\E*", "(?P<n>a)(?P<n>b)", "(|a)*", "(a|b|)+", ".", "(?s).", "(?m)^", "$", "\\A|\\z",
+]
+
+OWN_TEXTS = texts(
+    "", "a", "aab", "a.*", "ab \t\n\v", "\u00e9\u4e2d\u0663", "kK\u212a", "a\nb", b"\xff\xffa", b"\xc3", "x{a{,2}", "[]&-",
+)
+
+
 @generates("RegexFullMatch", "StaticRegexFullMatch")
 def full_match(op, draw):
-    for pattern in ["a.*", "a|ab", "", "[0-9]+", "(", "a$", "\\d\\w", "(?i)ABC.*", "a{2}"]:
-        some = draw.strings((6,), alphabet=b"ab01", longest=3)
+    patterns = ["a.*", "a|ab", "", "[0-9]+", "a$", "\\d\\w", "(?i)ABC.*", "a{2}"]
+    for pattern in patterns + OWN_PATTERNS + WRONG_PATTERNS:
+        some = OWN_TEXTS if pattern in OWN_PATTERNS else draw.strings((6,), alphabet=b"ab01", longest=3)
         if op.startswith("Static"):
             yield Case(op, [some], {"pattern": pattern})
         else:
@@ -286,10 +307,12 @@ def full_match(op, draw):
 def replace(op, draw):
     for pattern, rewrite in [
         ("a", "x"), ("(a)(b)?", r"<\2\1>"), ("", "-"), ("b*", "."), ("[0-9]+", r"\0\0"), ("(", "x"),
-        ("^a", "A"), ("b$", "B"), ("a|b", r"\\"), ("a", r"\9"), ("(a)", r"\2"),
+        ("^a", "A"), ("b$", "B"), ("a|b", r"\\"), ("a", r"\9"), ("(a)", r"\2"), ("a", r"x\y\0"), ("a", "x\\"),
+        *((pattern, r"<\0>") for pattern in OWN_PATTERNS), *((pattern, "") for pattern in WRONG_PATTERNS[::4]),
     ]:
         for everywhere in (True, False):
-            some = draw.strings((5,), alphabet=b"ab01", longest=6)
+            own = pattern in OWN_PATTERNS
+            some = OWN_TEXTS if own else draw.strings((5,), alphabet=b"ab01", longest=6)
             if op.startswith("Static"):
                 attrs = {"pattern": pattern, "rewrite": rewrite, "replace_global": everywhere}
                 yield Case(op, [some], attrs)

@@ -11,6 +11,7 @@ mod length;
 mod ngrams;
 pub(crate) mod number;
 mod printf;
+mod re2;
 mod reduce_join;
 mod regex;
 mod script;

@@ -1,9 +1,13 @@
 //! Regular expressions: matching and replacing, with a pattern that is constant or a tensor.
 
 use bytes::Bytes;
-use regex::bytes::Regex;
+use regex::bytes::{Captures, Regex};
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
 use tensorfleet_tensor::{Result, Tensor, invalid_argument};
+
+use super::re2::{compile, compile_anchored};
+
+const DIFFERS: &str = "Groups of a pattern nest at most 250 deep, and `.` finds no surrogates.";
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -11,6 +15,7 @@ pub(super) const OPS: &[Op] = &[
         inputs: &["input: string", "pattern: string"],
         outputs: &["output: bool"],
         kernels: &[cpu::<FullMatch>()],
+        differs: DIFFERS,
         ..Op::DEFAULT
     },
     Op {
@@ -19,6 +24,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: string"],
         attrs: &["replace_global: bool = true"],
         kernels: &[cpu::<Replace>()],
+        differs: DIFFERS,
         ..Op::DEFAULT
     },
     Op {
@@ -27,6 +33,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: bool"],
         attrs: &["pattern: string"],
         kernels: &[cpu::<FullMatch>()],
+        differs: DIFFERS,
         ..Op::DEFAULT
     },
     Op {
@@ -35,24 +42,10 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: string"],
         attrs: &["pattern: string", "rewrite: string", "replace_global: bool = true"],
         kernels: &[cpu::<Replace>()],
+        differs: DIFFERS,
         ..Op::DEFAULT
     },
 ];
-
-fn compile(pattern: &[u8]) -> Result<Regex> {
-    let pattern = String::from_utf8_lossy(pattern);
-    Regex::new(&pattern).map_err(|error| {
-        let reason = error.to_string();
-        let reason = reason.lines().last().unwrap_or_default().to_owned();
-        invalid_argument!("Invalid pattern: {pattern}, error: {reason}")
-    })
-}
-
-/// A match must take the whole text.
-fn compile_anchored(pattern: &[u8]) -> Result<Regex> {
-    compile(pattern)?;
-    compile(&[b"^(?:", pattern, b")$"].concat())
-}
 
 fn scalar(tensor: &Tensor, what: &str) -> Result<Bytes> {
     match tensor.strings()? {
@@ -130,22 +123,57 @@ impl Kernel for Replace {
             return Ok(());
         }
         let input = ctx.input(0)?;
-        let limit = if self.everywhere { 0 } else { 1 };
-        let texts = input
-            .strings()?
-            .iter()
-            .map(|text| {
-                let replaced =
-                    pattern.replacen(text, limit, |groups: &regex::bytes::Captures<'_>| {
-                        expand(rewrite, groups)
-                    });
-                Bytes::from(replaced.into_owned())
-            })
-            .collect();
+        let texts = input.strings()?.iter();
+        let texts = match self.everywhere {
+            true => texts.map(|text| replace_all(pattern, rewrite, text)).collect(),
+            false => texts.map(|text| replace_first(pattern, rewrite, text)).collect(),
+        };
         let output = Tensor::from_strings(input.shape().clone(), texts)?;
         ctx.set_output(0, output);
         Ok(())
     }
+}
+
+/// Replaces the first match. A wrong rewrite leaves the text alone.
+fn replace_first(pattern: &Regex, rewrite: &[u8], text: &Bytes) -> Bytes {
+    let Some(groups) = pattern.captures(text) else { return text.clone() };
+    let found = groups.get_match().range();
+    let mut out = text[..found.start].to_vec();
+    if !expand(rewrite, &groups, &mut out) {
+        return text.clone();
+    }
+    out.extend_from_slice(&text[found.end..]);
+    out.into()
+}
+
+/// Replaces every match; empty ones only between characters, and not right behind another. A wrong rewrite counts
+/// up to where it is wrong.
+fn replace_all(pattern: &Regex, rewrite: &[u8], text: &Bytes) -> Bytes {
+    let mut out = Vec::with_capacity(text.len());
+    let (mut at, mut last_end) = (0, None);
+    while at <= text.len() {
+        let Some(groups) = pattern.captures_at(text, at) else { break };
+        let found = groups.get_match().range();
+        out.extend_from_slice(&text[at..found.start]);
+        if found.is_empty() && last_end == Some(found.start) {
+            let next = found.start + character_len(&text[found.start..]);
+            out.extend_from_slice(&text[found.start..next.min(text.len())]);
+            at = next;
+            continue;
+        }
+        expand(rewrite, &groups, &mut out);
+        at = found.end;
+        last_end = Some(at);
+    }
+    out.extend_from_slice(text.get(at..).unwrap_or_default());
+    out.into()
+}
+
+/// The length of the character that bytes begin with; one if they begin with none.
+fn character_len(bytes: &[u8]) -> usize {
+    let head = &bytes[..bytes.len().min(4)];
+    let first = head.utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next());
+    first.map_or(1, char::len_utf8)
 }
 
 /// The highest group that a rewrite asks for.
@@ -162,26 +190,25 @@ fn highest_group(rewrite: &[u8]) -> usize {
     highest
 }
 
-/// Puts groups in for `\0` to `\9`, as RE2 writes them.
-fn expand(rewrite: &[u8], groups: &regex::bytes::Captures<'_>) -> Vec<u8> {
-    let mut out = Vec::with_capacity(rewrite.len());
+/// Puts groups in for `\0` to `\9`, as RE2 writes them; returns whether all of the rewrite made sense.
+fn expand(rewrite: &[u8], groups: &Captures<'_>, out: &mut Vec<u8>) -> bool {
     let mut rest = rewrite.iter();
     while let Some(&byte) = rest.next() {
-        match (byte, rest.as_slice().first()) {
-            (b'\\', Some(digit @ b'0'..=b'9')) => {
-                rest.next();
+        if byte != b'\\' {
+            out.push(byte);
+            continue;
+        }
+        match rest.next() {
+            Some(digit @ b'0'..=b'9') => {
                 if let Some(group) = groups.get(usize::from(digit - b'0')) {
                     out.extend_from_slice(group.as_bytes());
                 }
             }
-            (b'\\', Some(b'\\')) => {
-                rest.next();
-                out.push(b'\\');
-            }
-            _ => out.push(byte),
+            Some(b'\\') => out.push(b'\\'),
+            _ => return false,
         }
     }
-    out
+    true
 }
 
 #[cfg(test)]
@@ -197,13 +224,30 @@ mod tests {
     fn groups_are_put_in() {
         let pattern = compile(b"(a)(b)?").unwrap();
         let groups = pattern.captures(b"ab").unwrap();
-        assert_eq!(expand(br"\2-\1\\\0", &groups), br"b-a\ab");
+        let mut out = Vec::new();
+        assert!(expand(br"\2-\1\\\0", &groups, &mut out));
+        assert_eq!(out, br"b-a\ab");
+    }
+
+    #[test]
+    fn a_wrong_rewrite_counts_as_far_as_it_is_right() {
+        let (pattern, text) = (compile(b"a").unwrap(), Bytes::from("xay"));
+        assert_eq!(replace_all(&pattern, br"-\y\0", &text), "x-y");
+        assert_eq!(replace_first(&pattern, br"-\y\0", &text), "xay");
+    }
+
+    #[test]
+    fn empty_matches_lie_between_characters() {
+        let all = |pattern: &[u8], text: &str| {
+            replace_all(&compile(pattern).unwrap(), b"-", &Bytes::from(text.to_owned()))
+        };
+        assert_eq!(all(b"x*", "é中"), "-é-中-");
+        assert_eq!(all(b"a*", "baac"), "-b-c-");
     }
 
     #[test]
     fn a_match_takes_the_whole_text() {
         let pattern = compile_anchored(b"a|ab").unwrap();
         assert!(pattern.is_match(b"ab") && !pattern.is_match(b"abc"));
-        assert!(compile_anchored(b"(").is_err());
     }
 }
