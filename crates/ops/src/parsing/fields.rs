@@ -37,43 +37,51 @@ impl<'a> Fields<'a> {
         }
         let field = match tag & 7 {
             0 => Field::Varint(varint(&mut self.rest)?),
-            1 => Field::Fixed64(self.array()?),
+            1 => Field::Fixed64(array(&mut self.rest)?),
             2 => Field::Bytes(bytes(&mut self.rest)?),
             3 => {
-                self.skip_group(number, 0)?;
+                // An old form of nested message, for which nobody here has a use.
+                skip(&mut self.rest, number, 3)?;
                 return self.next();
             }
-            5 => Field::Fixed32(self.array()?),
+            5 => Field::Fixed32(array(&mut self.rest)?),
             _ => return Err(Malformed),
         };
         Ok(Some((number, field)))
     }
+}
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
-        let (head, rest) = self.rest.split_first_chunk().ok_or(Malformed)?;
-        self.rest = rest;
-        Ok(*head)
-    }
+/// How deep groups may nest.
+const DEEPEST: usize = 100;
 
-    /// Groups are an old form of nested message; nobody here has a use for them.
-    fn skip_group(&mut self, number: u32, depth: usize) -> Result<(), Malformed> {
-        const DEEPEST: usize = 100;
-        if depth > DEEPEST {
-            return Err(Malformed);
-        }
-        loop {
-            let tag = varint(&mut self.rest)?;
+/// Takes what follows a tag, whatever it is: a group up to its end.
+pub(crate) fn skip(rest: &mut &[u8], number: u32, wire: u8) -> Result<(), Malformed> {
+    skip_nested(rest, number, wire, 0)
+}
+
+fn skip_nested(rest: &mut &[u8], number: u32, wire: u8, depth: usize) -> Result<(), Malformed> {
+    match wire {
+        0 => drop(varint(rest)?),
+        1 => drop(array::<8>(rest)?),
+        2 => drop(bytes(rest)?),
+        3 if depth < DEEPEST => loop {
+            let tag = u32::try_from(varint(rest)?).map_err(|_| Malformed)?;
             match tag & 7 {
-                0 => drop(varint(&mut self.rest)?),
-                1 => drop(self.array::<8>()?),
-                2 => drop(bytes(&mut self.rest)?),
-                3 => self.skip_group((tag >> 3) as u32, depth + 1)?,
-                4 if tag >> 3 == u64::from(number) => return Ok(()),
-                5 => drop(self.array::<4>()?),
-                _ => return Err(Malformed),
+                4 if tag >> 3 == number => break,
+                wire => skip_nested(rest, tag >> 3, wire as u8, depth + 1)?,
             }
-        }
+        },
+        5 => drop(array::<4>(rest)?),
+        _ => return Err(Malformed),
     }
+    Ok(())
+}
+
+/// Takes so many bytes.
+pub(crate) fn array<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], Malformed> {
+    let (head, tail) = rest.split_first_chunk().ok_or(Malformed)?;
+    *rest = tail;
+    Ok(*head)
 }
 
 /// Takes a number of variable length.

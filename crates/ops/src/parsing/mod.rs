@@ -10,6 +10,7 @@ pub(crate) mod fields;
 mod json;
 mod json_example;
 mod pipeline;
+mod proto;
 mod raw;
 mod sequence;
 mod sequence_ops;
@@ -25,6 +26,7 @@ pub(super) const OPS: &[&[Op]] = &[
     csv::OPS,
     example_ops::OPS,
     json_example::OPS,
+    proto::OPS,
     raw::OPS,
     sequence_ops::OPS,
     tensor::OPS,

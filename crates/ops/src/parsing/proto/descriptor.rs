@@ -1,0 +1,102 @@
+//! Where descriptors of messages come from, and what the ops need of them.
+
+use std::sync::LazyLock;
+
+use bytes::Bytes;
+use prost_reflect::{Cardinality, DescriptorPool, MessageDescriptor};
+use tensorfleet_framework::Attrs;
+use tensorfleet_tensor::{Result, invalid_argument};
+
+use super::kind::{Kind, Scalar};
+use crate::record::files;
+
+/// The messages that are known without a description.
+static LOCAL: LazyLock<Option<DescriptorPool>> =
+    LazyLock::new(|| DescriptorPool::decode(tensorfleet_proto::FILE_DESCRIPTOR_SET).ok());
+
+/// A field that a node reads or writes.
+#[derive(Debug)]
+pub(super) struct Field {
+    pub(super) name: String,
+    pub(super) full_name: String,
+    pub(super) number: u32,
+    pub(super) kind: Kind,
+    pub(super) repeated: bool,
+    pub(super) packed: bool,
+    pub(super) default: Scalar,
+}
+
+/// Reads a descriptor: those of fields and of extensions have the same methods and no trait.
+macro_rules! field {
+    ($descriptor:expr) => {{
+        let descriptor = $descriptor;
+        let kind = Kind::new(&descriptor.kind(), descriptor.is_group());
+        Field {
+            name: descriptor.name().to_owned(),
+            full_name: descriptor.full_name().to_owned(),
+            number: descriptor.number(),
+            repeated: descriptor.cardinality() == Cardinality::Repeated,
+            packed: descriptor.is_packed(),
+            default: Scalar::default_of(kind, &descriptor.kind(), descriptor.default_value()),
+            kind,
+        }
+    }};
+}
+
+/// Finds the message and the fields that a node's attributes name.
+pub(super) fn find(
+    attrs: &Attrs<'_>,
+    with_extensions: bool,
+) -> Result<(MessageDescriptor, Vec<Field>)> {
+    let name = attrs.string("message_type")?;
+    let pool = pool(attrs.bytes("descriptor_source")?)?;
+    let Some(message) =
+        pool.get_message_by_name(&name).filter(|message| message.full_name() == name)
+    else {
+        return Err(invalid_argument!("No descriptor found for message type {name}"));
+    };
+    let mut fields = Vec::new();
+    for field in attrs.strings("field_names")? {
+        let field = String::from_utf8_lossy(field);
+        let extension = || {
+            message.extensions().find(|extension| with_extensions && extension.full_name() == field)
+        };
+        let found = match message.get_field_by_name(&field) {
+            Some(found) => Some(field!(found)),
+            None => extension().map(|extension| field!(extension)),
+        };
+        fields.push(
+            found.ok_or_else(|| {
+                invalid_argument!("Unknown field: {field} in message type {name}")
+            })?,
+        );
+    }
+    Ok((message, fields))
+}
+
+fn pool(source: &Bytes) -> Result<DescriptorPool> {
+    if source.is_empty() || source.as_ref() == b"local://" {
+        return LOCAL
+            .clone()
+            .ok_or_else(|| invalid_argument!("the server's own descriptors cannot be read"));
+    }
+    let read = match source.strip_prefix(b"bytes://") {
+        Some(set) => DescriptorPool::decode(set).ok(),
+        None => contents(&String::from_utf8_lossy(source))
+            .and_then(|set| DescriptorPool::decode(&set[..]).ok()),
+    };
+    read.ok_or_else(|| {
+        invalid_argument!(
+            "Source does not represent serialized file descriptor set proto. This may be due to a missing \
+             dependency on the file containing REGISTER_DESCRIPTOR_POOL(\"{}\", ...);",
+            String::from_utf8_lossy(source)
+        )
+    })
+}
+
+fn contents(path: &str) -> Option<Vec<u8>> {
+    let file = files().open(path).ok()?;
+    let mut contents = vec![0; usize::try_from(file.len()).ok()?];
+    file.read_at(0, &mut contents).ok()?;
+    Some(contents)
+}
