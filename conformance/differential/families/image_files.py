@@ -3,6 +3,7 @@
 What encoders write is compared by decoding it again, because no two of them write the same bytes.
 """
 
+import base64
 import struct
 import zlib
 
@@ -169,6 +170,64 @@ def _bmp(height, width, bits, top_down=False):
     return b"BM" + head + struct.pack("<IiiHHIIiiII", 40, width, -height if top_down else height, 1, bits, 0, len(pixels), 0, 0, 0, 0) + pixels
 
 
+# Lossless WebP images of 4 x 3 pixels without and with alpha, of one pixel, and of 2 x 2 pixels with alpha.
+WEBP = {
+    "plain": base64.b64decode(
+        "UklGRpgAAABXRUJQVlA4TIwAAAAvA4AAAM1VICICHggkAAAAAABAAGAAAAAAAAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAgDAOCB"
+        "BAAAAAAAnH8AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAACAgAcSAAAAAABw/oEAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+        "AAAAAAAAkTySAw=="
+    ),
+    "alpha": base64.b64decode(
+        "UklGRsIAAABXRUJQVlA4TLYAAAAvA4AAEM1VICICHggkAAAAAAAgADAAAAAAAAAAAgAAAAAAAAAAAAAAAAAAAAAAAAAAAAgDAOCB"
+        "BAAAAAAAnH8AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAggcSAAAAAABw/iEAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+        "AAAAAAAAHogEAAAAAMD5AwCYAQAAAAAAABAAAAAAAAAAAAAAAAAAAAAAAAAAAAAguXHiAA=="
+    ),
+    "pixel": base64.b64decode(
+        "UklGRhwAAABXRUJQVlA4TA8AAAAvAAAAAM1VICICFeh/RgIA"
+    ),
+    "small": base64.b64decode(
+        "UklGRsIAAABXRUJQVlA4TLYAAAAvAUAAEM1VICICHogEAAAAAIAADAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAMAAHgg"
+        "EgAAAAAA5+8BAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAIA9EAgAAAADg/B8AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+        "AAAAAAAA5IEgAAAAAACc/wAAAAAAAAAAAAAAAAAAAKAAAAAAAAAAAAAAAAAAAABAEv9iBA=="
+    ),
+}
+
+
+def _webp_chunk(name, data):
+    return name + struct.pack("<I", len(data)) + data + b"\0" * (len(data) % 2)
+
+
+def _webp_animation(*frames):
+    """An animation of 4 x 3 pixels: names of images, places, and whether frames go away and replace."""
+    three = lambda number: number.to_bytes(3, "little")
+    body = _webp_chunk(b"VP8X", b"\x12\0\0\0" + three(3) + three(2)) + _webp_chunk(b"ANIM", b"\1\2\3\xff\0\0")
+    for name, left, top, flags in frames:
+        width, height = (2, 2) if name == "small" else (4, 3)
+        place = three(left // 2) + three(top // 2) + three(width - 1) + three(height - 1) + three(100)
+        body += _webp_chunk(b"ANMF", place + bytes([flags]) + WEBP[name][12:])
+    return _webp_chunk(b"RIFF", b"WEBP" + body)
+
+
+def _webps():
+    yield from WEBP.values()
+    yield _webp_animation(("plain", 0, 0, 0))
+    yield _webp_animation(("alpha", 0, 0, 0), ("small", 2, 0, 0))
+    yield _webp_animation(("plain", 0, 0, 1), ("small", 0, 0, 2), ("small", 2, 0, 0), ("small", 2, 0, 3), ("alpha", 0, 0, 0))
+
+
+@generates("DecodeWebP")
+def decode_webp(op, draw):
+    for file in _webps():
+        for channels in (0, 3, 4):
+            yield Case(op, [_contents(file)], {"channels": channels})
+    plain, moving = WEBP["plain"], _webp_animation(("alpha", 0, 0, 0), ("small", 2, 0, 0))
+    for file in [plain + b"xx", plain[:-5], plain[:16], moving[:-5], b"abc", b""]:
+        yield Case(op, [_contents(file)])
+    yield Case(op, [_contents(plain)], {"channels": 1})
+    yield Case(op, [_contents(plain)[None]])
+    yield Case(op, [_contents(_file(tf.io.encode_png, _pixels(draw, 3, 4, 3)))])
+
+
 @generates("DecodeBmp")
 def decode_bmp(op, draw):
     for bits in (8, 16, 24, 32):
@@ -185,7 +244,7 @@ def decode_bmp(op, draw):
 
 @generates("DecodeImage", tolerance=Tolerance(ulps=2, reason="division by 255"))
 def decode_image(op, draw):
-    files = [*list(_pngs(draw))[::3], *list(_jpegs(draw))[::5], *list(_gifs())[:2], _bmp(2, 3, 24), b"nothing"]
+    files = [*list(_pngs(draw))[::3], *list(_jpegs(draw))[::5], *list(_gifs())[:2], _bmp(2, 3, 24), *list(_webps())[-2:], b"nothing"]
     for file in files:
         for dtype in (tf.uint8, tf.uint16, tf.float32):
             yield Case(op, [_contents(file)], {"dtype": dtype, "expand_animations": draw.chance()})

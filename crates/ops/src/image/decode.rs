@@ -3,9 +3,9 @@
 //! All but a few accept any format; what a file is shows in its first bytes.
 
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, Op, Value, cpu};
-use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument, unimplemented_error};
+use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
 
-use super::{bmp_file, gif_file, jpeg, png_file};
+use super::{bmp_file, gif_file, jpeg, png_file, webp_file};
 
 const KERNELS: &[KernelDef] = &[cpu::<Decode>()];
 const CHANNELS: &str = "channels: int = 0";
@@ -51,6 +51,12 @@ pub(super) const OPS: &[Op] = &[
         ..BYTES
     },
     Op {
+        name: "DecodeWebP",
+        outputs: &["image: dtype"],
+        attrs: &[CHANNELS, "dtype: {uint8} = DT_UINT8"],
+        ..BYTES
+    },
+    Op {
         name: "ExtractJpegShape",
         inputs: &["contents: string"],
         outputs: &["image_shape: output_type"],
@@ -67,6 +73,7 @@ enum Format {
     Png,
     Gif,
     Bmp,
+    WebP,
 }
 
 impl Format {
@@ -80,7 +87,7 @@ impl Format {
         } else if contents.starts_with(b"BM") {
             Ok(Format::Bmp)
         } else if contents.starts_with(b"RIFF") && contents.get(8..12) == Some(b"WEBP") {
-            Err(unimplemented_error!("WebP images are not supported"))
+            Ok(Format::WebP)
         } else {
             Err(invalid_argument!(
                 "Unknown image file format. One of JPEG, JPEG XL, PNG, GIF, BMP, WebP required."
@@ -178,8 +185,11 @@ impl Kernel for Decode {
         if self.op == "DecodeAndCropJpeg" {
             images = crop(images, ctx.input(1)?)?;
         }
-        let has_frames =
-            self.op == "DecodeGif" || (format == Format::Gif && self.expand_animations);
+        let has_frames = match format {
+            Format::WebP => self.op != "DecodeImage" || self.expand_animations,
+            Format::Gif => self.op == "DecodeGif" || self.expand_animations,
+            _ => self.op == "DecodeGif",
+        };
         let output = self.tensor(images, has_frames)?;
         ctx.set_output(0, output);
         Ok(())
@@ -203,6 +213,7 @@ impl Decode {
             Format::Png => ("PNG", "decode_png"),
             Format::Gif => ("GIF", "decode_gif"),
             Format::Bmp => ("BMP", "decode_bmp"),
+            Format::WebP => ("WebP", "decode_webp"),
         };
         match (self.op.as_str(), format) {
             ("DecodeBmp", Format::Bmp) | ("DecodeAndCropJpeg", Format::Jpeg) => {}
@@ -231,6 +242,10 @@ impl Decode {
             (Format::Bmp, 1) => {
                 Err(invalid_argument!("`channels` must be 0, 3 or 4 for BMP, but got 1"))
             }
+            (Format::WebP, _) if self.dtype != DType::UInt8 => {
+                Err(invalid_argument!("WebP only supports uint8 for dtype"))
+            }
+            (Format::WebP, 1) => Err(invalid_argument!("WebP only supports 3 or 4 channels")),
             _ => Ok(()),
         }
     }
@@ -271,6 +286,16 @@ impl Decode {
                     frames,
                     size: [animation.height, animation.width, 3],
                     values: Values::Bytes(pixels),
+                }
+            }
+            Format::WebP => {
+                let one = self.op == "DecodeImage" && !self.expand_animations;
+                let most = if one { 1 } else { usize::MAX };
+                let animation = webp_file::decode(file, self.channels, most)?;
+                Images {
+                    frames: animation.frames,
+                    size: [animation.height, animation.width, animation.channels],
+                    values: Values::Bytes(animation.pixels),
                 }
             }
             Format::Bmp => {

@@ -24,6 +24,7 @@ mod resize_quantized;
 mod sample_box;
 mod scale_and_translate;
 mod suppression;
+mod webp_file;
 
 use tensorfleet_framework::{Op, Value};
 
