@@ -114,6 +114,16 @@ impl Kernel for ReadFile {
 }
 
 /// Writes a file, making the directories on its way.
+pub(crate) fn write_file(path: &str, contents: &[u8]) -> Result<()> {
+    let files = files();
+    for (end, _) in path.match_indices('/').filter(|(end, _)| *end > 0) {
+        files.create_dir(&path[..end])?;
+    }
+    let mut file = files.create(path)?;
+    file.append(contents)?;
+    file.finish()
+}
+
 #[derive(Debug)]
 struct WriteFile;
 
@@ -128,13 +138,7 @@ impl Kernel for WriteFile {
             [contents] => contents.clone(),
             _ => Bytes::new(),
         };
-        let files = files();
-        for (end, _) in path.match_indices('/').filter(|(end, _)| *end > 0) {
-            files.create_dir(&path[..end])?;
-        }
-        let mut file = files.create(&path)?;
-        file.append(&contents)?;
-        file.finish()
+        write_file(&path, &contents)
     }
 
     fn cost(&self, _: &[Value]) -> u64 {

@@ -11,6 +11,8 @@ mod remap;
 mod restore;
 mod save;
 
+pub(crate) use file::write_file;
+
 use std::borrow::Cow;
 
 use tensorfleet_framework::Op;

@@ -1,6 +1,8 @@
 //! Summaries: what TensorBoard shows, encoded as messages in strings.
 
 mod audio;
+mod debug;
+mod debug_numbers;
 mod histogram;
 mod image;
 mod merge;
@@ -15,6 +17,8 @@ use tensorfleet_framework::Op;
 
 pub(super) const OPS: &[&[Op]] = &[
     audio::OPS,
+    debug::OPS,
+    debug_numbers::OPS,
     histogram::OPS,
     image::OPS,
     merge::OPS,

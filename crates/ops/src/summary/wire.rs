@@ -41,6 +41,13 @@ pub(super) enum Content {
     },
     /// A tensor that goes by the name of the node that made it.
     NodeTensor(Tensor),
+    /// A tensor that a debugger watches, for its plugin.
+    Watched {
+        tensor: Tensor,
+        device: String,
+        slot: i32,
+        watch: String,
+    },
 }
 
 #[derive(Debug)]
@@ -148,6 +155,24 @@ fn encode_entry(entry: Entry) -> Result<pb::summary::Value> {
                 node_name: entry.tag,
                 value: Some(value),
                 ..Default::default()
+            });
+        }
+        Content::Watched { tensor, device, slot, watch } => {
+            let content = format!(
+                "{{\"device\":\"{device}\",\"outputSlot\":{slot},\"numChunks\":1,\"chunkIndex\":0}}"
+            );
+            let plugin_data = pb::summary_metadata::PluginData {
+                plugin_name: "debugger".to_owned(),
+                content: content.into(),
+            };
+            return Ok(pb::summary::Value {
+                tag: entry.tag,
+                node_name: watch,
+                metadata: Some(pb::SummaryMetadata {
+                    plugin_data: Some(plugin_data),
+                    ..Default::default()
+                }),
+                value: Some(Value::Tensor(tensor_wire::tensor_proto(&tensor)?)),
             });
         }
         Content::WrittenTensor { tensor, metadata: bytes } => {
