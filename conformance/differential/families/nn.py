@@ -619,3 +619,42 @@ def padded_conv(op, draw):
     image, filter, none = [1, 4, 4, 1], [2, 2, 1, 1], [0, 0]
     yield case(tf.float32, image, filter, [none, [9, 0], none, none])
     yield case(tf.float32, image, filter, [none, none, [0, 9], none], mode="SYMMETRIC")
+
+
+@generates("NearestNeighbors", tolerance=Tolerance(ulps=16, atol=1e-3, reason="sums in another order"))
+def nearest_neighbors(op, draw):
+    for points, centers, columns in [(1, 1, 1), (5, 3, 2), (7, 6, 4), (3, 0, 2), (4, 5, 0)]:
+        for k in [0, 1, 2, 9]:
+            some = [whole(draw, tf.float32, (count, columns), 40) for count in (points, centers)]
+            yield Case(op, [*some, np.int64(k)])
+    some = np.float32([[1, 2], [3, 4]])
+    yield Case(op, [some[:0], some, np.int64(1)])
+    yield Case(op, [some[0], some, np.int64(1)])
+    yield Case(op, [some, some[0], np.int64(1)])
+    yield Case(op, [some, some[:, :1], np.int64(1)])
+    yield Case(op, [some, some, np.int64([1])])
+
+
+@generates("KmeansPlusPlusInitialization")
+def kmeans_plus_plus(op, draw):
+    for retries in [0, 3, -1]:
+        for count in [1, 2, 5]:
+            points = np.float32(draw.permutation(60)).reshape(30, 2)
+            yield Case(op, [points, np.int64(count), np.int64(draw.integer(0, 99)), np.int64(retries)])
+    one, some = np.int64(1), np.float32([[1, 2], [3, 4]])
+    for case in [
+        [some[0], one, one, one], [some[:0], one, one, one], [some, np.int64(0), one, one],
+        [some, np.int64(3), one, one], [some, np.int64([1]), one, one], [some, one, np.int64([1]), one],
+        [some, one, one, np.int64([1])],
+    ]:
+        yield Case(op, case)
+
+
+@generates("KMC2ChainInitialization")
+def kmc2_chain(op, draw):
+    for length in [1, 2, 9, 30]:
+        for seed in [0, draw.integer(1, 999), -3]:
+            yield Case(op, [draw.array(tf.float32, (length,), 0, 9), np.int64(seed)])
+    yield Case(op, [np.float32([]), np.int64(1)])
+    yield Case(op, [np.float32([[1]]), np.int64(1)])
+    yield Case(op, [np.float32([1]), np.int64([1])])

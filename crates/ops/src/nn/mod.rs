@@ -5,6 +5,7 @@ mod activation_gradient;
 mod batch_norm;
 mod bias_add;
 mod candidate_sampler;
+mod clustering;
 mod conv;
 mod cross_entropy;
 mod ctc;
@@ -34,6 +35,7 @@ pub(super) const OPS: &[&[Op]] = &[
     batch_norm::OPS,
     bias_add::OPS,
     candidate_sampler::OPS,
+    clustering::OPS,
     conv::CONV2D,
     conv::CONV3D,
     conv::DEPTHWISE,
