@@ -139,3 +139,63 @@ def _wrong(op, draw):
     if any(part in op for part in SCALARS_THAT_MUST_BE_SIGNED):
         for name in ("lr", "l1", "l2"):
             yield wrong(**{name: np.float32(-1)})
+
+
+def _sdca_case(op, draw, loss, adaptive, *, sparse=True, dense=True, with_values=True, examples=1):
+    # The order of examples is random, so each has features of its own.
+    adaptive = {"adaptative" if op == "SdcaOptimizer" else "adaptive": adaptive}
+    per_example = np.repeat(np.arange(examples), 2)
+    features = np.arange(2 * examples)
+    values = draw.array(tf.float32, (2 * examples,), -2, 2)
+    block = np.zeros((examples, 3 * examples), np.float32)
+    for example in range(examples):
+        block[example, 3 * example : 3 * example + 3] = draw.array(tf.float32, (3,), -2, 2)
+    labels = draw.array(tf.float32, (examples,), 0, 1)
+    if loss not in ("squared_loss", "poisson_loss"):
+        labels = labels.round()
+    inputs = {
+        "sparse_example_indices": [np.int64(per_example)] if sparse else [],
+        "sparse_feature_indices": [np.int64(features * 3)] if sparse else [],
+        "sparse_feature_values": [values] if sparse and with_values else [],
+        "dense_features": [block] if dense else [],
+        "example_weights": draw.array(tf.float32, (examples,), 0.5, 2),
+        "example_labels": labels,
+        "sparse_indices": [np.int64(features * 3)] if sparse else [],
+        "sparse_weights": [draw.array(tf.float32, (2 * examples,), -1, 1)] if sparse else [],
+        "dense_weights": [draw.array(tf.float32, (3 * examples,), -1, 1)] if dense else [],
+        "example_state_data": np.zeros((examples, 4), np.float32),
+    }
+    attrs = {"loss_type": loss, "l1": 0.1, "l2": 1.5, "num_loss_partitions": 2, "num_inner_iterations": 1, **adaptive}
+    return Case(op, inputs, attrs)
+
+
+SDCA_LOSSES = ["logistic_loss", "squared_loss", "hinge_loss", "smooth_hinge_loss", "poisson_loss"]
+
+
+@generates(
+    "SdcaOptimizer", "SdcaOptimizerV2", tolerance=Tolerance(ulps=64, atol=1e-4, reason="Newton's method in another order")
+)
+def sdca(op, draw):
+    for loss in SDCA_LOSSES:
+        yield _sdca_case(op, draw, loss, False)
+        yield _sdca_case(op, draw, loss, False, examples=3)
+        yield _sdca_case(op, draw, loss, True)
+        yield _sdca_case(op, draw, loss, False, dense=False, with_values=draw.chance())
+        yield _sdca_case(op, draw, loss, False, sparse=False, examples=2)
+    for name, value in [
+        ("example_labels", np.float32([2])), ("example_labels", np.float32([1, 0])),
+        ("example_state_data", np.zeros((2, 4), np.float32)), ("example_state_data", np.zeros(4, np.float32)),
+        ("sparse_feature_indices", [np.int64([0])]), ("sparse_feature_indices", [np.int64([0, 99])]),
+        ("sparse_feature_indices", [np.int64([0, 0])]), ("dense_weights", [np.float32([1, 2])]),
+        ("dense_features", [np.float32([1, 2])]),
+    ]:
+        case = _sdca_case(op, draw, "hinge_loss", False)
+        case.inputs[name] = value
+        yield case
+
+
+@generates("SdcaShrinkL1")
+def sdca_shrink(op, draw):
+    for l1, l2 in [(0.5, 1.0), (0.0, 2.0), (3.0, 1.5)]:
+        weights = [draw.array(tf.float32, draw.shape(), -3, 3) for _ in range(2)]
+        yield Case(op, [weights], {"l1": l1, "l2": l2})

@@ -8,6 +8,7 @@ mod ftrl;
 mod gradient_descent;
 mod momentum;
 mod rms_prop;
+mod sdca;
 mod sign;
 
 use tensorfleet_framework::Op;
@@ -20,5 +21,6 @@ pub(super) const OPS: &[&[Op]] = &[
     gradient_descent::OPS,
     momentum::OPS,
     rms_prop::OPS,
+    sdca::OPS,
     sign::OPS,
 ];
