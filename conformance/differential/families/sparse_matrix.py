@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from conformance.differential.cases import Case, Tolerance, generates
+from conformance.differential.cases import Case, OnlyShapes, Tolerance, generates
 
 TYPES = [tf.float32, tf.float64, tf.complex64, tf.complex128]
 SUMMED = Tolerance(ulps=16, atol=1e-6, reason="sums in another order")
@@ -115,3 +115,38 @@ def sparse_product(op, draw):
                 if turn_b:
                     b, attrs[f"{turn_b}_b"] = [*batch, 2, 4], True
                 yield case(op, [sparse(draw, dtype, a), sparse(draw, dtype, b), dtype, attrs], build)
+
+
+def positive(draw, dtype, shape):
+    """Draws matrices that are positive definite and about half of whose entries are zero."""
+    some = np.tril(sparse(draw, dtype, shape), -1)
+    return some + np.conj(np.swapaxes(some, -1, -2)) + np.eye(shape[-1], dtype=some.dtype) * 40
+
+
+@generates("SparseMatrixSparseCholesky", tolerance=SUMMED)
+def cholesky(op, draw):
+    def build(value, order, dtype):
+        factor = tf.raw_ops.SparseMatrixSparseCholesky(input=matrix(value), permutation=order, type=dtype)
+        return [dense(factor, dtype), tf.raw_ops.SparseMatrixNNZ(sparse_matrix=factor)]
+
+    for dtype in TYPES:
+        for shape in ([1, 1], [5, 5], [9, 9], [2, 4, 4], [0, 0]):
+            value = positive(draw, dtype, shape)
+            orders = [draw.permutation(shape[-1]) for _ in range(shape[0] if len(shape) == 3 else 1)]
+            order = np.int32(orders) if len(shape) == 3 else np.int32(orders[0])
+            yield case(op, [value, order, dtype], build)
+    value = positive(draw, tf.float64, [3, 3])
+    order = np.int32([0, 1, 2])
+    yield case(op, [np.tril(value), order, tf.float64], build)
+    yield case(op, [np.triu(value), order, tf.float64], build)
+    yield case(op, [-value, order, tf.float64], build)
+    yield case(op, [value, np.int32([0, 1, 1]), tf.float64], build)
+
+
+@generates(
+    "SparseMatrixOrderingAMD", tolerance=OnlyShapes(reason="of orders that are equally good another one may be chosen")
+)
+def ordering(op, draw):
+    for shape in ([1, 1], [6, 6], [2, 5, 5], [3, 4]):
+        value = sparse(draw, tf.float32, shape)
+        yield case(op, [value], lambda value: [tf.raw_ops.SparseMatrixOrderingAMD(input=matrix(value))])

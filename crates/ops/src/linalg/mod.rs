@@ -43,6 +43,8 @@ pub(super) const OPS: &[&[Op]] = &[
     self_adjoint_eig::OPS,
     solve::OPS,
     sparse_matrix::CONVERSIONS,
+    sparse_matrix::FACTORS,
+    sparse_matrix::ORDERINGS,
     sparse_matrix::PRODUCTS,
     svd::OPS,
     triangular::OPS,

@@ -1,7 +1,9 @@
 //! Sparse matrices in variants: the rows of each one after the other (CSR), one matrix or a batch.
 
 mod convert;
+mod factor;
 mod gradient;
+mod ordering;
 mod product;
 
 use std::sync::Arc;
@@ -15,6 +17,8 @@ use tensorfleet_tensor::{
 use super::scalar::Scalar;
 
 pub(super) const CONVERSIONS: &[Op] = convert::OPS;
+pub(super) const FACTORS: &[Op] = factor::OPS;
+pub(super) const ORDERINGS: &[Op] = ordering::OPS;
 pub(super) const PRODUCTS: &[Op] = product::OPS;
 
 const TYPE_NAME: &str = "tensorflow::CSRSparseMatrix";
@@ -199,6 +203,17 @@ fn check_type(matrix: &SparseMatrix, dtype: DType) -> Result<()> {
     Err(invalid_argument!(
         "Asked for a CSRSparseMatrix of type {dtype} but saw dtype: {}",
         matrix.dtype()
+    ))
+}
+
+fn check_square(matrix: &SparseMatrix) -> Result<()> {
+    if matrix.rows == matrix.columns {
+        return Ok(());
+    }
+    Err(invalid_argument!(
+        "sparse matrix must be square; got: {} != {}",
+        matrix.rows,
+        matrix.columns
     ))
 }
 
