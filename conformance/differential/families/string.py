@@ -225,8 +225,26 @@ def ngrams(op, draw):
     yield one(left_pad="", separator="", pad_width=1)
 
 
+# Encodings with tables, each with a text that it can write.
+TABLES = {
+    "Big5": "a\u8853\u4e2db", "EUC-JP": "a\u6280\u30b0\uff7ab", "EUC-KR": "a\ud55c\ubbfcb", "GB18030": "a\u672f\u00e9\U0001f600b",
+    "GBK": "a\u672fb", "IBM866": "a\u043f", "ISO-2022-JP": "a\u6280\u30b0b", "ISO-8859-2": "a\u0159", "ISO-8859-5": "a\u043f",
+    "ISO-8859-7": "a\u03b1", "ISO-8859-15": "a\u20ac", "KOI8-R": "a\u043f", "KOI8-U": "\u0457", "Shift_JIS": "a\u6280\u30b0\uff76b",
+    "windows-1250": "a\u0159", "windows-1251": "a\u043f", "windows-1252": "a\u20ac", "windows-1253": "\u03b1",
+    "windows-1254": "\u011f", "windows-1256": "\u0628", "windows-1257": "\u0173", "windows-1258": "\u01b0", "sjis": "\u6280",
+    "SHIFT-JIS": "\u6280", "cp1252": "\u20ac",
+}
+
+
 @generates("UnicodeDecode", "UnicodeDecodeWithOffsets")
 def unicode_decode(op, draw):
+    for encoding, content in TABLES.items():
+        yield Case(op, [texts(content.encode(encoding), b"ab", b"")], {"input_encoding": encoding})
+    for encoding in ["windows-1252", "KOI8-R", "ISO-8859-2", "ISO-8859-5", "IBM866"]:
+        yield Case(op, [text(bytes(range(256)))], {"input_encoding": encoding, "errors": draw.choice(["replace", "ignore"])})
+    for errors in ["replace", "ignore", "strict"]:
+        broken = texts(b"\x83", b"a\x83", b"\x81\x20b")
+        yield Case(op, [broken], {"input_encoding": "Shift_JIS", "errors": errors, "replacement_char": 63})
     for errors in ["replace", "ignore", "strict"]:
         for control in (False, True):
             attrs = {"input_encoding": "UTF-8", "errors": errors, "replace_control_characters": control}
@@ -261,6 +279,9 @@ def unicode_transcode(op, draw):
             attrs = {"input_encoding": "UTF-8", "output_encoding": encoding, "errors": errors}
             yield Case(op, [UNICODE], attrs)
             yield Case(op, [UNICODE[:1]], {**attrs, "replace_control_characters": True})
+    for encoding, content in TABLES.items():
+        attrs = {"input_encoding": encoding, "output_encoding": draw.choice(["UTF-8", "UTF-16-BE", "UTF-32-BE"])}
+        yield Case(op, [texts(content.encode(encoding))], attrs)
     for encoding in ["UTF-16", "UTF-16-LE", "UTF-32-BE", "US-ASCII", "ISO-8859-1", "none"]:
         yield Case(op, [UNICODE], {"input_encoding": encoding, "output_encoding": "UTF-8", "replacement_char": 32})
 
@@ -318,3 +339,11 @@ def replace(op, draw):
                 yield Case(op, [some], attrs)
             else:
                 yield Case(op, [some, text(pattern), text(rewrite)], {"replace_global": everywhere})
+
+
+@generates("SdcaFprint")
+def example_name(op, draw):
+    for length in [0, 1, 3, 4, 7, 8, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 100, 143, 144, 145, 160, 176, 300, 400]:
+        yield Case(op, [texts(*(draw.random.bytes(length) for _ in range(2)))])
+    yield Case(op, [texts()])
+    yield Case(op, [text("a")])

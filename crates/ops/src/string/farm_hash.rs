@@ -1,7 +1,7 @@
 //! FarmHash's 64-bit fingerprint, which never changes: TensorFlow sorts strings into buckets by it.
 
-const K0: u64 = 0xc3a5_c85c_97cb_3127;
-const K1: u64 = 0xb492_b66f_be98_f273;
+pub(super) const K0: u64 = 0xc3a5_c85c_97cb_3127;
+pub(super) const K1: u64 = 0xb492_b66f_be98_f273;
 const K2: u64 = 0x9ae1_6a3b_2f90_404f;
 
 /// The fingerprint of some bytes.
@@ -14,7 +14,7 @@ pub(crate) fn fingerprint64(bytes: &[u8]) -> u64 {
     }
 }
 
-fn word(bytes: &[u8], at: usize) -> u64 {
+pub(super) fn word(bytes: &[u8], at: usize) -> u64 {
     let mut word = [0; 8];
     word.copy_from_slice(&bytes[at..at + 8]);
     u64::from_le_bytes(word)
@@ -26,11 +26,11 @@ fn half_word(bytes: &[u8], at: usize) -> u64 {
     u32::from_le_bytes(word).into()
 }
 
-fn shift_mix(value: u64) -> u64 {
+pub(super) fn shift_mix(value: u64) -> u64 {
     value ^ (value >> 47)
 }
 
-fn mix(u: u64, v: u64, factor: u64) -> u64 {
+pub(super) fn mix(u: u64, v: u64, factor: u64) -> u64 {
     let a = shift_mix((u ^ v).wrapping_mul(factor));
     shift_mix((v ^ a).wrapping_mul(factor)).wrapping_mul(factor)
 }
@@ -39,7 +39,7 @@ fn factor(len: usize) -> u64 {
     K2.wrapping_add((len as u64).wrapping_mul(2))
 }
 
-fn up_to_16(bytes: &[u8]) -> u64 {
+pub(super) fn up_to_16(bytes: &[u8]) -> u64 {
     let len = bytes.len();
     if len >= 8 {
         let factor = factor(len);
@@ -97,7 +97,7 @@ fn up_to_64(bytes: &[u8]) -> u64 {
 }
 
 /// Mixes 32 bytes at `at` into two seeds.
-fn weak(bytes: &[u8], at: usize, mut a: u64, mut b: u64) -> (u64, u64) {
+pub(super) fn weak(bytes: &[u8], at: usize, mut a: u64, mut b: u64) -> (u64, u64) {
     let [w, x, y, z] = [0, 8, 16, 24].map(|offset| word(bytes, at + offset));
     a = a.wrapping_add(w);
     b = b.wrapping_add(a).wrapping_add(z).rotate_right(21);
@@ -108,17 +108,17 @@ fn weak(bytes: &[u8], at: usize, mut a: u64, mut b: u64) -> (u64, u64) {
 }
 
 /// What is carried from one block of 64 bytes to the next.
-struct State {
-    x: u64,
-    y: u64,
-    z: u64,
-    v: (u64, u64),
-    w: (u64, u64),
+pub(super) struct State {
+    pub(super) x: u64,
+    pub(super) y: u64,
+    pub(super) z: u64,
+    pub(super) v: (u64, u64),
+    pub(super) w: (u64, u64),
 }
 
 impl State {
     /// Mixes a block in; the last one with another factor and a stronger twist.
-    fn block(&mut self, bytes: &[u8], at: usize, factor: u64, twist: u64) {
+    pub(super) fn block(&mut self, bytes: &[u8], at: usize, factor: u64, twist: u64) {
         let State { x, y, z, v, w } = self;
         *x = x.wrapping_add(*y).wrapping_add(v.0).wrapping_add(word(bytes, at + 8));
         *x = x.rotate_right(37).wrapping_mul(factor);

@@ -1,18 +1,52 @@
-//! `Fingerprint`: eight bytes that stand for a row.
+//! Fingerprints: eight bytes that stand for a row, sixteen that stand for the name of an example.
 
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
 
 use super::farm_hash::fingerprint64;
+use super::farm_hash128::fingerprint128;
 
-pub(super) const OPS: &[Op] = &[Op {
-    name: "Fingerprint",
-    inputs: &["data: T", "method: string"],
-    outputs: &["fingerprint: uint8"],
-    attrs: &["T: type"],
-    kernels: &[cpu::<Fingerprint>()],
-    ..Op::DEFAULT
-}];
+pub(super) const OPS: &[Op] = &[
+    Op {
+        name: "Fingerprint",
+        inputs: &["data: T", "method: string"],
+        outputs: &["fingerprint: uint8"],
+        attrs: &["T: type"],
+        kernels: &[cpu::<Fingerprint>()],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "SdcaFprint",
+        inputs: &["input: string"],
+        outputs: &["output: int64"],
+        kernels: &[cpu::<ExampleName>()],
+        ..Op::DEFAULT
+    },
+];
+
+#[derive(Debug)]
+struct ExampleName;
+
+impl Kernel for ExampleName {
+    fn new(_: &Attrs<'_>) -> Result<ExampleName> {
+        Ok(ExampleName)
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let input = ctx.input(0)?;
+        if input.rank() != 1 {
+            return Err(invalid_argument!("Input must be a vector, got shape {}", input.shape()));
+        }
+        let names = input.strings()?;
+        let words = names.iter().map(|name| fingerprint128(name));
+        // The first number is never 0 or 1, which tables use for places that are empty.
+        let words =
+            words.map(|(low, high)| [if low < 2 { low.wrapping_add(!1) } else { low }, high]);
+        let numbers: Vec<i64> = words.flatten().map(|word| word as i64).collect();
+        ctx.set_output(0, Tensor::from_slice(Shape::matrix(names.len(), 2), &numbers)?);
+        Ok(())
+    }
+}
 
 #[derive(Debug)]
 struct Fingerprint;

@@ -4,6 +4,7 @@ mod as_string;
 pub(crate) mod base64;
 mod case;
 pub(crate) mod farm_hash;
+mod farm_hash128;
 mod fingerprint;
 mod hash_bucket;
 mod join;

@@ -11,6 +11,8 @@ pub(super) enum Encoding {
     Ascii,
     /// ISO 8859-1: the first 256 code points.
     Latin1,
+    /// An older encoding with a table of its characters.
+    Table(&'static encoding_rs::Encoding),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,11 +26,7 @@ pub(super) enum Order {
 impl Encoding {
     /// Finds an encoding by any of its usual names, in which case, hyphens and blanks do not count.
     pub(super) fn named(name: &str) -> Result<Encoding> {
-        let plain: String = name
-            .chars()
-            .filter(|c| !matches!(c, '-' | '_' | ' '))
-            .map(|c| c.to_ascii_lowercase())
-            .collect();
+        let plain = plain_name(name);
         Ok(match plain.as_str() {
             "utf8" => Encoding::Utf8,
             "utf16" => Encoding::Utf16(Order::Marked),
@@ -39,11 +37,14 @@ impl Encoding {
             "utf32le" => Encoding::Utf32(Order::Little),
             "usascii" | "ascii" => Encoding::Ascii,
             "iso88591" | "latin1" => Encoding::Latin1,
-            _ => {
-                return Err(invalid_argument!(
-                    "Could not create converter for input encoding: {name}"
-                ));
-            }
+            _ => match tables().find(|table| plain_name(table.name()) == plain) {
+                Some(table) => Encoding::Table(table),
+                None => {
+                    return Err(invalid_argument!(
+                        "Could not create converter for input encoding: {name}"
+                    ));
+                }
+            },
         })
     }
 
@@ -71,6 +72,7 @@ impl Encoding {
                     each(offset, byte.is_ascii().then_some(char::from(byte)));
                 }
             }
+            Encoding::Table(table) => by_table(table, bytes, each),
             Encoding::Latin1 => {
                 for (offset, &byte) in bytes.iter().enumerate() {
                     each(offset, Some(char::from(byte)));
@@ -89,6 +91,92 @@ impl Encoding {
             }
             Encoding::Utf32(_) => bytes.extend_from_slice(&u32::from(c).to_be_bytes()),
             _ => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+    }
+}
+
+fn plain_name(name: &str) -> String {
+    let letters = name.chars().filter(|c| !matches!(c, '-' | '_' | ' '));
+    let plain: String = letters.map(|c| c.to_ascii_lowercase()).collect();
+    match plain.strip_prefix("cp125") {
+        Some(rest) => format!("windows125{rest}"),
+        None if plain == "sjis" => "shiftjis".to_owned(),
+        None => plain,
+    }
+}
+
+/// The encodings with tables.
+fn tables() -> impl Iterator<Item = &'static encoding_rs::Encoding> {
+    [
+        encoding_rs::BIG5,
+        encoding_rs::EUC_JP,
+        encoding_rs::EUC_KR,
+        encoding_rs::GB18030,
+        encoding_rs::GBK,
+        encoding_rs::IBM866,
+        encoding_rs::ISO_2022_JP,
+        encoding_rs::ISO_8859_2,
+        encoding_rs::ISO_8859_3,
+        encoding_rs::ISO_8859_4,
+        encoding_rs::ISO_8859_5,
+        encoding_rs::ISO_8859_6,
+        encoding_rs::ISO_8859_7,
+        encoding_rs::ISO_8859_8,
+        encoding_rs::ISO_8859_10,
+        encoding_rs::ISO_8859_13,
+        encoding_rs::ISO_8859_14,
+        encoding_rs::ISO_8859_15,
+        encoding_rs::KOI8_R,
+        encoding_rs::KOI8_U,
+        encoding_rs::MACINTOSH,
+        encoding_rs::SHIFT_JIS,
+        encoding_rs::WINDOWS_1250,
+        encoding_rs::WINDOWS_1251,
+        encoding_rs::WINDOWS_1252,
+        encoding_rs::WINDOWS_1253,
+        encoding_rs::WINDOWS_1254,
+        encoding_rs::WINDOWS_1255,
+        encoding_rs::WINDOWS_1256,
+        encoding_rs::WINDOWS_1257,
+        encoding_rs::WINDOWS_1258,
+        encoding_rs::WINDOWS_874,
+    ]
+    .into_iter()
+}
+
+/// Decodes byte by byte, to know where each character begins.
+fn by_table(
+    table: &'static encoding_rs::Encoding,
+    bytes: &[u8],
+    mut each: impl FnMut(usize, Option<char>),
+) {
+    use encoding_rs::DecoderResult;
+
+    let mut decoder = table.new_decoder_without_bom_handling();
+    let mut start = 0;
+    let mut text = String::with_capacity(16);
+    for at in 0..=bytes.len() {
+        let (last, mut input) = match bytes.get(at..at + 1) {
+            Some(byte) => (false, byte),
+            None => (true, &bytes[..0]),
+        };
+        loop {
+            text.clear();
+            let (result, read) =
+                decoder.decode_to_string_without_replacement(input, &mut text, last);
+            input = &input[read..];
+            for c in text.chars() {
+                each(start, Some(c));
+                start = at + 1;
+            }
+            match result {
+                DecoderResult::Malformed(_, unread) => {
+                    each(start, None);
+                    // Bytes behind the broken character stand for themselves.
+                    start = at + 1 - usize::from(unread) - input.len();
+                }
+                DecoderResult::InputEmpty | DecoderResult::OutputFull => break,
+            }
         }
     }
 }
