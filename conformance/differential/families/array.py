@@ -585,3 +585,13 @@ def unique_v2(op, draw):
         yield Case(op, [x, axes])
     yield Case(op, [np.array([[np.nan, 0], [np.nan, 0]], np.float32), i32(0)])
     yield Case(op, [np.array([[-0.0, 0], [0, 0]], np.float32), i32(0)])
+
+
+@generates("_ListToArray", "_ArrayToList")
+def list_and_array(op, draw):
+    for count in [1, 3]:
+        values = [draw.array(tf.float32, draw.shape()) for _ in range(count)]
+        to_list = {"out_types": [tf.float32] * count}
+        yield Case(op, [values], to_list if op == "_ArrayToList" else {"T": tf.float32, "N": count})
+    if op == "_ListToArray":
+        yield Case(op, [[draw.array(tf.int32, ()), draw.array(tf.int32, (2,))]], {"T": tf.int32, "N": 3})

@@ -214,3 +214,11 @@ def destroy(op, draw):
 
     for ignore in (True, False):
         yield Case(op, [draw.array(tf.float32, (2,))], build=build(ignore))
+
+
+@generates("RefSelect")
+def ref_select(op, draw):
+    values = [draw.array(tf.float32, (2,)) for _ in range(3)]
+    for index in [0, 2, 3, -1]:
+        yield Case(op, [np.int32(index), values])
+    yield Case(op, [np.int32(0), [draw.strings((2,))]])

@@ -3,8 +3,10 @@
 mod constant;
 mod flow;
 mod identity;
+mod select;
 mod send_recv;
 
 use tensorfleet_framework::Op;
 
-pub(super) const OPS: &[&[Op]] = &[constant::OPS, flow::OPS, identity::OPS, send_recv::OPS];
+pub(super) const OPS: &[&[Op]] =
+    &[constant::OPS, flow::OPS, identity::OPS, select::OPS, send_recv::OPS];

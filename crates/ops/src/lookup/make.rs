@@ -77,6 +77,25 @@ pub(super) const OPS: &[Op] = &[
         kernels: &[cpu::<Make>()],
         ..Op::DEFAULT
     },
+    // The definition lacks the key that the kernel asks for: as in TensorFlow a step with this node fails.
+    Op {
+        name: "MutableDenseHashTable",
+        inputs: &["empty_key: key_dtype"],
+        outputs: &["table_handle: Ref(string)"],
+        attrs: &[
+            "container: string = ''",
+            "shared_name: string = ''",
+            "use_node_name_sharing: bool = false",
+            "key_dtype: type",
+            "value_dtype: type",
+            "value_shape: shape = []",
+            "initial_num_buckets: int = 131072",
+            "max_load_factor: float = 0.8",
+        ],
+        stateful: true,
+        kernels: &[cpu::<Make>()],
+        ..Op::DEFAULT
+    },
     Op {
         name: "MutableDenseHashTableV2",
         inputs: &["empty_key: key_dtype", "deleted_key: key_dtype"],
@@ -202,6 +221,9 @@ impl Description {
     fn signature(&self, ctx: &KernelContext<'_>) -> Result<Signature> {
         let mut key_shape = Shape::SCALAR;
         let kind = match self.buckets {
+            Some(_) if ctx.num_inputs() < 2 => {
+                return Err(invalid_argument!("Unknown input name: deleted_key"));
+            }
             Some(buckets) => {
                 let (empty, deleted) = (ctx.input(0)?, ctx.input(1)?);
                 if empty.rank() > 1 || empty.shape() != deleted.shape() {
