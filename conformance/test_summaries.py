@@ -132,3 +132,26 @@ def test_the_summary_api_of_tensorflow_2(target, tmp_path):
     losses = {step: tf.make_ndarray(v.tensor).item() for step, v in values if v.tag == "loss"}
     assert losses == {0: 0.0, 1: 0.5, 2: 1.0}
     assert {value.tag for _, value in values} == {"loss", "words"}
+
+
+def test_a_debugger_reads_tensors_from_files(target, tmp_path):
+    device = "/job:localhost/replica:0/task:0/cpu:0"
+    watched = tf.constant([[1.0, np.nan, 3.0]])
+    attrs = {"device_name": device, "tensor_name": "scope/node:0", "debug_urls": [f"file://{tmp_path}"]}
+    passed = tf.raw_ops.DebugIdentity(input=watched, **attrs)
+    broken = tf.raw_ops.DebugNanCount(input=watched, **attrs)
+    healthy = tf.raw_ops.DebugNumericSummary(input=tf.ones([2]), mute_if_healthy=True, **attrs)
+    with v1.Session(target) as session:
+        value, count, _ = session.run([passed, broken, healthy])
+    np.testing.assert_array_equal(value, [[1, np.nan, 3]])
+    assert count == [1]
+    folder = tmp_path / "_tfdbg_device_,job_localhost,replica_0,task_0,cpu_0" / "scope"
+    files = {path.name.rsplit("_", 1)[0]: path for path in folder.iterdir()}
+    assert sorted(files) == ["node_0_DebugIdentity", "node_0_DebugNanCount"]
+    event = v1.Event.FromString(files["node_0_DebugIdentity"].read_bytes())
+    (shown,) = event.summary.value
+    assert (shown.tag, shown.node_name) == ("scope/node", "scope/node:0:DebugIdentity")
+    np.testing.assert_array_equal(tf.make_ndarray(shown.tensor), value)
+    plugin = shown.metadata.plugin_data
+    assert plugin.plugin_name == "debugger"
+    assert plugin.content == b'{"device":"%s","outputSlot":0,"numChunks":1,"chunkIndex":0}' % device.encode()

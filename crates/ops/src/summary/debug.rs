@@ -233,6 +233,26 @@ impl Watch {
         }
         Ok(())
     }
+
+    /// Sets the output to what `told` makes of the input, and writes it if that says so.
+    fn tell(
+        &self,
+        ctx: &mut KernelContext<'_>,
+        dtype: DType,
+        told: impl FnOnce(Tensor) -> Result<(Tensor, bool)>,
+    ) -> Result<()> {
+        let output = if self.gated {
+            Tensor::zeros(dtype, Shape::vector(0))?
+        } else {
+            let (output, publishes) = told(ctx.take_input(0)?)?;
+            if publishes {
+                self.publish(&output)?;
+            }
+            output
+        };
+        ctx.set_output(0, output);
+        Ok(())
+    }
 }
 
 fn not_a_file(url: &str) -> Error {
@@ -243,10 +263,6 @@ fn not_a_file(url: &str) -> Error {
         // TensorFlow's is UNAVAILABLE, which steps turn into this one: clients would try again for ever.
         _ => internal!("Invalid debug target URL: {url}"),
     }
-}
-
-fn nothing(dtype: DType) -> Result<Tensor> {
-    Tensor::zeros(dtype, Shape::vector(0))
 }
 
 #[derive(Debug)]
@@ -260,15 +276,8 @@ impl Kernel for DebugIdentity {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let tensor = ctx.take_input(0)?;
-        let output = if self.watch.gated {
-            nothing(tensor.dtype())?
-        } else {
-            self.watch.publish(&tensor)?;
-            tensor
-        };
-        ctx.set_output(0, output);
-        Ok(())
+        let dtype = ctx.input(0)?.dtype();
+        self.watch.tell(ctx, dtype, |input| Ok((input, true)))
     }
 }
 
@@ -310,16 +319,10 @@ impl Kernel for NanCount {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let output = if self.watch.gated {
-            nothing(DType::Int64)?
-        } else {
-            let health = Health::of(ctx.input(0)?, f64::NEG_INFINITY, f64::INFINITY)?;
-            let output = Tensor::vector(&[health.nan as i64])?;
-            self.watch.publish(&output)?;
-            output
-        };
-        ctx.set_output(0, output);
-        Ok(())
+        self.watch.tell(ctx, DType::Int64, |input| {
+            let health = Health::of(&input, f64::NEG_INFINITY, f64::INFINITY)?;
+            Ok((Tensor::vector(&[health.nan as i64])?, true))
+        })
     }
 }
 
@@ -342,17 +345,10 @@ impl Kernel for NumericSummary {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let output = if self.watch.gated {
-            nothing(DType::Double)?
-        } else {
-            let health = Health::of(ctx.input(0)?, self.lower, self.upper)?;
-            let output = Tensor::vector(&health.summary(ctx.input(0)?))?;
-            if !(self.mute_if_healthy && health.is_good()) {
-                self.watch.publish(&output)?;
-            }
-            output
-        };
-        ctx.set_output(0, output);
-        Ok(())
+        self.watch.tell(ctx, DType::Double, |input| {
+            let health = Health::of(&input, self.lower, self.upper)?;
+            let output = Tensor::vector(&health.summary(&input))?;
+            Ok((output, !(self.mute_if_healthy && health.is_good())))
+        })
     }
 }
