@@ -7,6 +7,9 @@ use super::map_strings;
 use super::ngrams::split_tensor;
 use super::unicode::Encoding;
 
+const DIFFERS: &str = "Of ICU's encodings those that web pages use are known. \
+    Broken text in an East Asian one may be taken for other characters.";
+
 pub(super) const OPS: &[Op] = &[
     Op {
         name: "UnicodeDecode",
@@ -20,6 +23,7 @@ pub(super) const OPS: &[Op] = &[
             "Tsplits: {int32, int64} = DT_INT64",
         ],
         kernels: &[cpu::<Decode>()],
+        differs: DIFFERS,
         ..Op::DEFAULT
     },
     Op {
@@ -34,6 +38,7 @@ pub(super) const OPS: &[Op] = &[
             "Tsplits: {int32, int64} = DT_INT64",
         ],
         kernels: &[cpu::<Decode>()],
+        differs: DIFFERS,
         ..Op::DEFAULT
     },
     Op {
@@ -61,6 +66,7 @@ pub(super) const OPS: &[Op] = &[
             "replace_control_characters: bool = false",
         ],
         kernels: &[cpu::<Transcode>()],
+        differs: DIFFERS,
         ..Op::DEFAULT
     },
 ];
