@@ -176,6 +176,18 @@ pub fn ref_next_iteration(graph: &Graph, data: impl Operand) -> OpBuilder {
     graph.op("RefNextIteration").input(data)
 }
 
+/// `RefSelect`: `output` of `index`, `inputs`.
+///
+/// Output: `output`.
+#[track_caller]
+pub fn ref_select(
+    graph: &Graph,
+    index: impl Operand,
+    inputs: impl IntoIterator<Item = impl Operand>,
+) -> OpBuilder {
+    graph.op("RefSelect").input(index).inputs(inputs)
+}
+
 /// The tensor on one of two outputs, as a condition says; the other output is dead.
 ///
 /// Op `RefSwitch`. Outputs: `output_false`, `output_true`.

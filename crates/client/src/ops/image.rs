@@ -197,6 +197,16 @@ pub fn decode_png(graph: &Graph, contents: impl Operand) -> OpBuilder {
     graph.op("DecodePng").input(contents)
 }
 
+/// `DecodeWebP`: `image` of `contents`.
+///
+/// Output: `image`.
+///
+/// Attributes with defaults: `channels: int = 0`, `dtype: type = DT_UINT8`.
+#[track_caller]
+pub fn decode_web_p(graph: &Graph, contents: impl Operand) -> OpBuilder {
+    graph.op("DecodeWebP").input(contents)
+}
+
 /// Images with boxes drawn on them.
 ///
 /// Op `DrawBoundingBoxes`. Output: `output`.

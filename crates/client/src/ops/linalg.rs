@@ -331,6 +331,27 @@ pub fn sparse_matrix_nnz(graph: &Graph, sparse_matrix: impl Operand) -> OpBuilde
     graph.op("SparseMatrixNNZ").input(sparse_matrix)
 }
 
+/// `SparseMatrixOrderingAMD`: `output` of `input`.
+///
+/// Output: `output: int32`.
+#[track_caller]
+pub fn sparse_matrix_ordering_amd(graph: &Graph, input: impl Operand) -> OpBuilder {
+    graph.op("SparseMatrixOrderingAMD").input(input)
+}
+
+/// `SparseMatrixSparseCholesky`: `output` of `input`, `permutation`.
+///
+/// Output: `output: variant`.
+#[track_caller]
+pub fn sparse_matrix_sparse_cholesky(
+    graph: &Graph,
+    input: impl Operand,
+    permutation: impl Operand,
+    type_: DType,
+) -> OpBuilder {
+    graph.op("SparseMatrixSparseCholesky").input(input).input(permutation).attr("type", type_)
+}
+
 /// The products of sparse matrices.
 ///
 /// Op `SparseMatrixSparseMatMul`. Output: `c: variant`.

@@ -300,6 +300,22 @@ pub fn lookup_table_size_v2(graph: &Graph, table_handle: impl Operand) -> OpBuil
     graph.op("LookupTableSizeV2").input(table_handle)
 }
 
+/// `MutableDenseHashTable`: `table_handle` of `empty_key`.
+///
+/// Output: `table_handle: string`.
+///
+/// Attributes with defaults: `container: string = ""`, `shared_name: string = ""`,
+/// `use_node_name_sharing: bool = false`, `value_shape: shape = []`,
+/// `initial_num_buckets: int = 131072`, `max_load_factor: float = 0.8`.
+#[track_caller]
+pub fn mutable_dense_hash_table(
+    graph: &Graph,
+    empty_key: impl Operand,
+    value_dtype: DType,
+) -> OpBuilder {
+    graph.op("MutableDenseHashTable").input(empty_key).attr("value_dtype", value_dtype)
+}
+
 /// A table that keeps keys and values in one tensor each.
 ///
 /// Op `MutableDenseHashTableV2`. Output: `table_handle: resource`.

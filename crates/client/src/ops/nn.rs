@@ -1208,6 +1208,38 @@ pub fn isotonic_regression(graph: &Graph, input: impl Operand) -> OpBuilder {
     graph.op("IsotonicRegression").input(input)
 }
 
+/// `KMC2ChainInitialization`: `index` of `distances`, `seed`.
+///
+/// Output: `index: int64`.
+#[track_caller]
+pub fn kmc2_chain_initialization(
+    graph: &Graph,
+    distances: impl Operand,
+    seed: impl Operand,
+) -> OpBuilder {
+    graph.op("KMC2ChainInitialization").input(distances).input(seed)
+}
+
+/// `KmeansPlusPlusInitialization`: `samples` of `points`, `num_to_sample`, `seed`,
+/// `num_retries_per_sample`.
+///
+/// Output: `samples: float`.
+#[track_caller]
+pub fn kmeans_plus_plus_initialization(
+    graph: &Graph,
+    points: impl Operand,
+    num_to_sample: impl Operand,
+    seed: impl Operand,
+    num_retries_per_sample: impl Operand,
+) -> OpBuilder {
+    graph
+        .op("KmeansPlusPlusInitialization")
+        .input(points)
+        .input(num_to_sample)
+        .input(seed)
+        .input(num_retries_per_sample)
+}
+
 /// Half of the sum of squares.
 ///
 /// Op `L2Loss`. Output: `output`.
@@ -1675,6 +1707,20 @@ pub fn max_pool_with_argmax(
         .attr("ksize", ksize.to_vec())
         .attr("strides", strides.to_vec())
         .attr("padding", padding)
+}
+
+/// `NearestNeighbors`: `nearest_center_indices`, `nearest_center_distances` of `points`, `centers`,
+/// `k`.
+///
+/// Outputs: `nearest_center_indices: int64`, `nearest_center_distances: float`.
+#[track_caller]
+pub fn nearest_neighbors(
+    graph: &Graph,
+    points: impl Operand,
+    centers: impl Operand,
+    k: impl Operand,
+) -> OpBuilder {
+    graph.op("NearestNeighbors").input(points).input(centers).input(k)
 }
 
 /// The element of each row that sorting would put at place `n`.

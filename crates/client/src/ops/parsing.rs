@@ -50,6 +50,28 @@ pub fn decode_padded_raw(
     graph.op("DecodePaddedRaw").input(input_bytes).input(fixed_length).attr("out_type", out_type)
 }
 
+/// `DecodeProtoV2`: `sizes`, `values` of `bytes`.
+///
+/// Outputs: `sizes: int32`, `values` (a list).
+///
+/// Attributes with defaults: `descriptor_source: string = "local://"`,
+/// `message_format: string = "binary"`, `sanitize: bool = false`.
+#[track_caller]
+pub fn decode_proto_v2(
+    graph: &Graph,
+    bytes: impl Operand,
+    message_type: &str,
+    field_names: &[&str],
+    output_types: &[DType],
+) -> OpBuilder {
+    graph
+        .op("DecodeProtoV2")
+        .input(bytes)
+        .attr("message_type", message_type)
+        .attr("field_names", strings(field_names))
+        .attr("output_types", output_types.to_vec())
+}
+
 /// Strings of bytes as numbers.
 ///
 /// Op `DecodeRaw`. Output: `output`.
@@ -58,6 +80,27 @@ pub fn decode_padded_raw(
 #[track_caller]
 pub fn decode_raw(graph: &Graph, bytes: impl Operand, out_type: DType) -> OpBuilder {
     graph.op("DecodeRaw").input(bytes).attr("out_type", out_type)
+}
+
+/// `EncodeProto`: `bytes` of `sizes`, `values`.
+///
+/// Output: `bytes: string`.
+///
+/// Attributes with defaults: `descriptor_source: string = "local://"`.
+#[track_caller]
+pub fn encode_proto(
+    graph: &Graph,
+    sizes: impl Operand,
+    values: impl IntoIterator<Item = impl Operand>,
+    field_names: &[&str],
+    message_type: &str,
+) -> OpBuilder {
+    graph
+        .op("EncodeProto")
+        .input(sizes)
+        .inputs(values)
+        .attr("field_names", strings(field_names))
+        .attr("message_type", message_type)
 }
 
 /// The features of a batch of serialized examples.

@@ -76,6 +76,14 @@ pub fn regex_replace(
     graph.op("RegexReplace").input(input).input(pattern).input(rewrite)
 }
 
+/// `SdcaFprint`: `output` of `input`.
+///
+/// Output: `output: int64`.
+#[track_caller]
+pub fn sdca_fprint(graph: &Graph, input: impl Operand) -> OpBuilder {
+    graph.op("SdcaFprint").input(input)
+}
+
 /// Whether whole strings match a regular expression.
 ///
 /// Op `StaticRegexFullMatch`. Output: `output: bool`.

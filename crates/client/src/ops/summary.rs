@@ -40,6 +40,26 @@ pub fn close_summary_writer(graph: &Graph, writer: impl Operand) -> OpBuilder {
     graph.op("CloseSummaryWriter").input(writer)
 }
 
+/// `Copy`: `output` of `input`.
+///
+/// Output: `output`.
+///
+/// Attributes with defaults: `tensor_name: string = ""`, `debug_ops_spec: list(string) = []`.
+#[track_caller]
+pub fn copy(graph: &Graph, input: impl Operand) -> OpBuilder {
+    graph.op("Copy").input(input)
+}
+
+/// `CopyHost`: `output` of `input`.
+///
+/// Output: `output`.
+///
+/// Attributes with defaults: `tensor_name: string = ""`, `debug_ops_spec: list(string) = []`.
+#[track_caller]
+pub fn copy_host(graph: &Graph, input: impl Operand) -> OpBuilder {
+    graph.op("CopyHost").input(input)
+}
+
 /// Makes a summary writer for an event file.
 ///
 /// Op `CreateSummaryFileWriter`. No outputs.
@@ -59,6 +79,75 @@ pub fn create_summary_file_writer(
         .input(max_queue)
         .input(flush_millis)
         .input(filename_suffix)
+}
+
+/// `DebugIdentity`: `output` of `input`.
+///
+/// Output: `output`.
+///
+/// Attributes with defaults: `device_name: string = ""`, `tensor_name: string = ""`,
+/// `debug_urls: list(string) = []`, `gated_grpc: bool = false`.
+#[track_caller]
+pub fn debug_identity(graph: &Graph, input: impl Operand) -> OpBuilder {
+    graph.op("DebugIdentity").input(input)
+}
+
+/// `DebugIdentityV2`: `output` of `input`.
+///
+/// Output: `output`.
+///
+/// Attributes with defaults: `tfdbg_context_id: string = ""`, `op_name: string = ""`,
+/// `output_slot: int = -1`, `tensor_debug_mode: int = -1`, `debug_urls: list(string) = []`,
+/// `circular_buffer_size: int = 1000`, `tfdbg_run_id: string = ""`.
+#[track_caller]
+pub fn debug_identity_v2(graph: &Graph, input: impl Operand) -> OpBuilder {
+    graph.op("DebugIdentityV2").input(input)
+}
+
+/// `DebugIdentityV3`: `output` of `input`.
+///
+/// Output: `output`.
+///
+/// Attributes with defaults: `device_name: string = ""`, `tensor_name: string = ""`,
+/// `io_of_node: string = ""`, `is_input: bool = false`, `io_index: int = -1`,
+/// `debug_urls: list(string) = []`, `gated_grpc: bool = false`.
+#[track_caller]
+pub fn debug_identity_v3(graph: &Graph, input: impl Operand) -> OpBuilder {
+    graph.op("DebugIdentityV3").input(input)
+}
+
+/// `DebugNanCount`: `output` of `input`.
+///
+/// Output: `output: int64`.
+///
+/// Attributes with defaults: `device_name: string = ""`, `tensor_name: string = ""`,
+/// `debug_urls: list(string) = []`, `gated_grpc: bool = false`.
+#[track_caller]
+pub fn debug_nan_count(graph: &Graph, input: impl Operand) -> OpBuilder {
+    graph.op("DebugNanCount").input(input)
+}
+
+/// `DebugNumericSummary`: `output` of `input`.
+///
+/// Output: `output: double`.
+///
+/// Attributes with defaults: `device_name: string = ""`, `tensor_name: string = ""`,
+/// `debug_urls: list(string) = []`, `lower_bound: float = -inf`, `upper_bound: float = inf`,
+/// `mute_if_healthy: bool = false`, `gated_grpc: bool = false`.
+#[track_caller]
+pub fn debug_numeric_summary(graph: &Graph, input: impl Operand) -> OpBuilder {
+    graph.op("DebugNumericSummary").input(input)
+}
+
+/// `DebugNumericSummaryV2`: `output` of `input`.
+///
+/// Output: `output`.
+///
+/// Attributes with defaults: `output_dtype: type = DT_FLOAT`, `tensor_debug_mode: int = -1`,
+/// `tensor_id: int = -1`.
+#[track_caller]
+pub fn debug_numeric_summary_v2(graph: &Graph, input: impl Operand) -> OpBuilder {
+    graph.op("DebugNumericSummaryV2").input(input)
 }
 
 /// Writes what a summary writer still holds.

@@ -1212,6 +1212,113 @@ pub fn resource_sparse_apply_rms_prop(
         .input(indices)
 }
 
+/// `SdcaOptimizer`: `out_example_state_data`, `out_delta_sparse_weights`, `out_delta_dense_weights`
+/// of `sparse_example_indices`, `sparse_feature_indices`, `sparse_feature_values`,
+/// `dense_features`, `example_weights`, `example_labels`, `sparse_indices`, `sparse_weights`,
+/// `dense_weights`, `example_state_data`.
+///
+/// Outputs: `out_example_state_data: float`, `out_delta_sparse_weights: float` (a list),
+/// `out_delta_dense_weights: float` (a list).
+///
+/// Attributes with defaults: `adaptative: bool = false`.
+#[track_caller]
+pub fn sdca_optimizer(
+    graph: &Graph,
+    sparse_example_indices: impl IntoIterator<Item = impl Operand>,
+    sparse_feature_indices: impl IntoIterator<Item = impl Operand>,
+    sparse_feature_values: impl IntoIterator<Item = impl Operand>,
+    dense_features: impl IntoIterator<Item = impl Operand>,
+    example_weights: impl Operand,
+    example_labels: impl Operand,
+    sparse_indices: impl IntoIterator<Item = impl Operand>,
+    sparse_weights: impl IntoIterator<Item = impl Operand>,
+    dense_weights: impl IntoIterator<Item = impl Operand>,
+    example_state_data: impl Operand,
+    loss_type: &str,
+    l1: f32,
+    l2: f32,
+    num_loss_partitions: i64,
+    num_inner_iterations: i64,
+) -> OpBuilder {
+    graph
+        .op("SdcaOptimizer")
+        .inputs(sparse_example_indices)
+        .inputs(sparse_feature_indices)
+        .inputs(sparse_feature_values)
+        .inputs(dense_features)
+        .input(example_weights)
+        .input(example_labels)
+        .inputs(sparse_indices)
+        .inputs(sparse_weights)
+        .inputs(dense_weights)
+        .input(example_state_data)
+        .attr("loss_type", loss_type)
+        .attr("l1", l1)
+        .attr("l2", l2)
+        .attr("num_loss_partitions", num_loss_partitions)
+        .attr("num_inner_iterations", num_inner_iterations)
+}
+
+/// `SdcaOptimizerV2`: `out_example_state_data`, `out_delta_sparse_weights`,
+/// `out_delta_dense_weights` of `sparse_example_indices`, `sparse_feature_indices`,
+/// `sparse_feature_values`, `dense_features`, `example_weights`, `example_labels`,
+/// `sparse_indices`, `sparse_weights`, `dense_weights`, `example_state_data`.
+///
+/// Outputs: `out_example_state_data: float`, `out_delta_sparse_weights: float` (a list),
+/// `out_delta_dense_weights: float` (a list).
+///
+/// Attributes with defaults: `adaptive: bool = false`.
+#[track_caller]
+pub fn sdca_optimizer_v2(
+    graph: &Graph,
+    sparse_example_indices: impl IntoIterator<Item = impl Operand>,
+    sparse_feature_indices: impl IntoIterator<Item = impl Operand>,
+    sparse_feature_values: impl IntoIterator<Item = impl Operand>,
+    dense_features: impl IntoIterator<Item = impl Operand>,
+    example_weights: impl Operand,
+    example_labels: impl Operand,
+    sparse_indices: impl IntoIterator<Item = impl Operand>,
+    sparse_weights: impl IntoIterator<Item = impl Operand>,
+    dense_weights: impl IntoIterator<Item = impl Operand>,
+    example_state_data: impl Operand,
+    loss_type: &str,
+    l1: f32,
+    l2: f32,
+    num_loss_partitions: i64,
+    num_inner_iterations: i64,
+) -> OpBuilder {
+    graph
+        .op("SdcaOptimizerV2")
+        .inputs(sparse_example_indices)
+        .inputs(sparse_feature_indices)
+        .inputs(sparse_feature_values)
+        .inputs(dense_features)
+        .input(example_weights)
+        .input(example_labels)
+        .inputs(sparse_indices)
+        .inputs(sparse_weights)
+        .inputs(dense_weights)
+        .input(example_state_data)
+        .attr("loss_type", loss_type)
+        .attr("l1", l1)
+        .attr("l2", l2)
+        .attr("num_loss_partitions", num_loss_partitions)
+        .attr("num_inner_iterations", num_inner_iterations)
+}
+
+/// `SdcaShrinkL1`, which is run for its effect.
+///
+/// No outputs.
+#[track_caller]
+pub fn sdca_shrink_l1(
+    graph: &Graph,
+    weights: impl IntoIterator<Item = impl Operand>,
+    l1: f32,
+    l2: f32,
+) -> OpBuilder {
+    graph.op("SdcaShrinkL1").inputs(weights).attr("l1", l1).attr("l2", l2)
+}
+
 /// Trains rows of a reference variable by Adadelta.
 ///
 /// Op `SparseApplyAdadelta`. Output: `out`.
