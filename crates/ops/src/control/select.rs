@@ -1,5 +1,7 @@
 //! Choosing among references, and the two directions between a list of one type and a list of many.
 
+use std::sync::Arc;
+
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
 use tensorfleet_tensor::{Result, internal, invalid_argument};
 
@@ -57,7 +59,7 @@ impl Kernel for RefSelect {
                 "Index must be in the range [0, {count}) but got {index}"
             ));
         };
-        let variable = ctx.variable(chosen + 1)?.clone();
+        let variable = Arc::clone(ctx.variable(chosen + 1)?);
         ctx.set_output_ref(0, variable);
         Ok(())
     }

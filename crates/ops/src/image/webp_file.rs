@@ -78,7 +78,7 @@ fn animation(data: &[u8], most: usize) -> Option<Frames> {
     let len = width.checked_mul(height)?.checked_mul(4)?;
     let (mut pixels, mut frames) = (Vec::new(), 0);
     let mut before: Option<Before> = None;
-    while let Some((name, content)) = chunks.next() {
+    for (name, content) in chunks.by_ref() {
         if name != b"ANMF" || frames == most {
             continue;
         }

@@ -178,8 +178,8 @@ impl<S: Scalar> Triangle<S> {
                 self.columns.push(column as i32);
                 self.values.push(value);
             }
-            // A comparison that NaN fails.
-            if !(left > num_traits::Zero::zero()) {
+            let is_positive = left > num_traits::Zero::zero();
+            if !is_positive {
                 return Ok(false);
             }
             diagonal.push(num_traits::Float::sqrt(left));

@@ -226,7 +226,7 @@ impl Column {
             Wire::Fixed32 => 4,
             Wire::Varint | Wire::Bytes => 1,
         };
-        if len % width != 0 {
+        if !len.is_multiple_of(width) {
             return Err(data_loss!("Illegal data length for packed fixed-size type: {len}"));
         }
         let corrupt = |_| -> Error { data_loss!("Corrupt packed varint") };
