@@ -375,6 +375,8 @@ def test_cardinalities(target):
             numbers.unique(),
             Dataset.random(),
             numbers.apply(tf.data.experimental.assert_cardinality(7)),
+            Dataset.sample_from_datasets([numbers, numbers]),
+            Dataset.choose_from_datasets([numbers, numbers.repeat()], Dataset.range(2)),
         ]
         return tf.stack([dataset.cardinality() for dataset in datasets])
 

@@ -143,3 +143,64 @@ def test_a_table_of_the_elements_of_a_dataset(target):
             return table.lookup(tf.constant(["b", "c", "a"]))
 
     assert list(outcome(target, build)) == [20, -1, 10]
+
+
+def test_turns_of_datasets_that_end_are_shared(target):
+    def build():
+        counts = Dataset.from_tensor_slices(np.int64([4, 5, 6, 0, 2, 4, 5, 6, 0, 2])).enumerate()
+        return counts.apply(
+            tf.data.experimental.parallel_interleave(
+                lambda number, count: Dataset.from_tensors(number).repeat(count), cycle_length=7, block_length=2
+            )
+        )
+
+    check(target, build)
+
+
+def test_a_function_whose_results_do_not_fit_into_a_batch(target):
+    check(
+        target,
+        lambda: Dataset.range(4).apply(tf.data.experimental.map_and_batch(lambda x: tf.fill([x], x), 4)),
+    )
+
+
+def test_batch_sizes_are_found_as_by_tensorflow(target):
+    def batched(size=4):
+        return Dataset.range(20).batch(size)
+
+    def sizes():
+        datasets = [
+            batched(),
+            Dataset.range(9).padded_batch(3),
+            Dataset.range(9).batch(3, num_parallel_calls=2),
+            Dataset.range(9).apply(tf.data.experimental.map_and_batch(lambda x: x, 5)),
+            Dataset.range(9),
+            batched().map(lambda x: x),
+            batched().prefetch(2).shuffle(2).repeat(2).take(3).skip(1).cache().shard(2, 0),
+            batched().filter(lambda x: x[0] > 2).with_options(tf.data.Options()),
+            batched().ignore_errors(),
+            batched().unbatch(),
+            batched().rebatch(2),
+            batched().batch(7),
+            Dataset.zip((batched(), batched())),
+            Dataset.zip((batched(), batched(3))),
+            batched().concatenate(batched()),
+            batched().concatenate(batched(3)),
+            Dataset.sample_from_datasets([batched(), batched()]),
+        ]
+        return tf.stack([tf.raw_ops.ComputeBatchSize(input_dataset=dataset._variant_tensor) for dataset in datasets])
+
+    with v1.Session() as theirs, v1.Session(target) as ours:
+        fetch = sizes()
+        assert ours.run(fetch).tolist() == theirs.run(fetch).tolist()
+
+
+def test_a_pool_of_threads_changes_no_element(target):
+    def build():
+        pool = gen_experimental_dataset_ops.thread_pool_handle(num_threads=2, display_name="pool")
+        variant = gen_experimental_dataset_ops.thread_pool_dataset(
+            Dataset.range(4)._variant_tensor, pool, output_types=[tf.int64], output_shapes=[[]]
+        )
+        return wrapped(variant, tf.TensorSpec([], tf.int64))
+
+    check(target, build)

@@ -121,6 +121,10 @@ impl Dataset for BatchDataset {
         &self.signature
     }
 
+    fn batch_size(&self) -> Option<u64> {
+        (!self.ahead).then_some(self.size)
+    }
+
     fn cardinality(&self) -> Cardinality {
         batches(self.input.cardinality(), self.size, self.drop_remainder)
     }
@@ -182,6 +186,9 @@ impl Elements for Batches {
             if elements.is_empty() || (is_short && self.drop_remainder) {
                 return Ok(None);
             }
+            if self.fails_whole {
+                check_places(&elements)?;
+            }
             stack(elements).map(Some)
         })
     }
@@ -199,6 +206,24 @@ impl Elements for Batches {
             Ok(whole + u64::from(has_rest))
         })
     }
+}
+
+/// Checks that elements fit into the places that the first one made for all, as where they are put
+/// there one by one.
+fn check_places(elements: &[Element]) -> Result<()> {
+    for element in elements {
+        for (tensor, first) in element.iter().zip(&elements[0]) {
+            if tensor.num_elements() != first.num_elements() {
+                return Err(invalid_argument!(
+                    "Cannot add tensor to the batch: number of elements does not match. Shapes are: \
+                     [tensor]: {}, [batch]: {}",
+                    tensor.shape(),
+                    first.shape()
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Stacks elements, of which there is at least one, along a new first dimension.

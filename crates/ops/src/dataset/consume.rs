@@ -15,6 +15,13 @@ use crate::record::{Compression, RecordFile};
 
 pub(super) const OPS: &[Op] = &[
     Op {
+        name: "ComputeBatchSize",
+        inputs: &["input_dataset: variant"],
+        outputs: &["batch_size: int64"],
+        kernels: &[cpu::<BatchSizeOf>()],
+        ..Op::DEFAULT
+    },
+    Op {
         name: "DatasetCardinality",
         inputs: &["input_dataset: variant"],
         outputs: &["cardinality: int64"],
@@ -127,6 +134,22 @@ where
 {
     let task = scope.spawn(work);
     Started::Waiting(Box::pin(async move { Ok(Outcome::from(task.await??)) }))
+}
+
+#[derive(Debug)]
+struct BatchSizeOf;
+
+impl Kernel for BatchSizeOf {
+    fn new(_: &Attrs<'_>) -> Result<BatchSizeOf> {
+        Ok(BatchSizeOf)
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let size = from_tensor(ctx.input(0)?)?.batch_size();
+        let size = size.map_or(-1, |size| i64::try_from(size).unwrap_or(i64::MAX));
+        ctx.set_output(0, Tensor::scalar(size));
+        Ok(())
+    }
 }
 
 #[derive(Debug)]

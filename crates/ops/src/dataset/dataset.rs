@@ -45,6 +45,21 @@ pub(crate) trait Dataset: fmt::Debug + Send + Sync {
         Cardinality::Unknown
     }
 
+    /// How many rows the tensors of an element have by way of batching, if that can be told. As in
+    /// TensorFlow, what calls functions or cuts batches anew does not tell.
+    fn batch_size(&self) -> Option<u64> {
+        match self.kind() {
+            "AssertCardinality" | "FileCacheImpl" | "Filter" | "FiniteRepeat" | "FiniteSkip"
+            | "FiniteTake" | "ForeverRepeat" | "MemoryCacheImpl" | "Prefetch" | "Shard"
+            | "Shuffle" | "ShuffleAndRepeat" | "Concatenate" | "Zip" => {
+                let mut sizes = self.inputs().into_iter().map(|input| input.batch_size());
+                let first = sizes.next()??;
+                sizes.all(|size| size == Some(first)).then_some(first)
+            }
+            _ => None,
+        }
+    }
+
     /// Starts an iteration. `scope` is already that of this dataset.
     fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>>;
 }

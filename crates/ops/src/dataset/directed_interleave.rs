@@ -83,18 +83,12 @@ impl Dataset for DirectedDataset {
     }
 
     fn cardinality(&self) -> Cardinality {
-        // Only if the selection never ends do all elements of all datasets come.
-        if self.selector.cardinality() != Cardinality::Infinite || self.stop_on_empty {
-            return Cardinality::Unknown;
+        // How often each dataset is chosen shows only when it is.
+        if self.parts.iter().any(|part| part.cardinality() == Cardinality::Infinite) {
+            Cardinality::Infinite
+        } else {
+            Cardinality::Unknown
         }
-        let mut sum: u64 = 0;
-        for part in &self.parts {
-            match part.cardinality() {
-                Cardinality::Known(count) => sum = sum.saturating_add(count),
-                other => return other,
-            }
-        }
-        Cardinality::Known(sum)
     }
 
     fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {

@@ -5,6 +5,16 @@ use tensorfleet_tensor::{ResourceHandle, Result, Tensor};
 
 const DUMMY: KernelDef = cpu::<Dummy>();
 
+const THREAD_POOL: &[&str] = &[
+    "num_threads: int",
+    "max_intra_op_parallelism: int = 1",
+    "display_name: string",
+    "container: string = ''",
+    "shared_name: string = ''",
+];
+
+const NO_POOL: &str = "Makes no threads: datasets share those of their task.";
+
 pub(super) const OPS: &[Op] = &[
     Op {
         name: "DummyIterationCounter",
@@ -25,6 +35,24 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["handle: resource"],
         stateful: true,
         kernels: &[DUMMY],
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "ExperimentalThreadPoolHandle",
+        outputs: &["handle: resource"],
+        attrs: THREAD_POOL,
+        stateful: true,
+        kernels: &[DUMMY],
+        differs: NO_POOL,
+        ..Op::DEFAULT
+    },
+    Op {
+        name: "ThreadPoolHandle",
+        outputs: &["handle: resource"],
+        attrs: THREAD_POOL,
+        stateful: true,
+        kernels: &[DUMMY],
+        differs: NO_POOL,
         ..Op::DEFAULT
     },
 ];

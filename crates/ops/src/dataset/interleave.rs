@@ -317,6 +317,7 @@ impl Dataset for InterleaveDataset {
             given: 0,
             opened: 0,
             counts_places: self.kind == "Interleave",
+            shares_turns: matches!(self.kind, "ParallelInterleave" | "LegacyParallelInterleaveV2"),
         }))
     }
 }
@@ -346,11 +347,18 @@ struct Interleaved {
     opened: usize,
     /// Whether messages name a dataset by its place, and not by how many were opened before.
     counts_places: bool,
+    /// Whether the turn of a dataset that ends, and that no other replaces, is the next one's.
+    shares_turns: bool,
 }
 
 impl Interleaved {
     fn end_turn(&mut self) {
         self.given = 0;
+        self.pass_turn();
+    }
+
+    /// Goes on to the next place, which has what is left of the turn.
+    fn pass_turn(&mut self) {
         self.turn += 1;
         // Places that were never used have nothing to give when there is no more input.
         if self.turn >= self.cycle || (self.input.is_none() && self.turn >= self.places.len()) {
@@ -427,12 +435,20 @@ impl Elements for Interleaved {
                         return Ok(Some(element));
                     }
                     self.places[self.turn] = None;
-                    self.end_turn();
+                    if self.shares_turns && !self.open(self.turn).await? {
+                        self.pass_turn();
+                    } else {
+                        self.end_turn();
+                    }
                 } else if !self.open(self.turn).await? {
                     if self.places.iter().all(Option::is_none) {
                         return Ok(None);
                     }
-                    self.end_turn();
+                    if self.shares_turns {
+                        self.pass_turn();
+                    } else {
+                        self.end_turn();
+                    }
                 }
             }
         })

@@ -114,6 +114,10 @@ impl Dataset for MapAndBatchDataset {
         &self.signature
     }
 
+    fn batch_size(&self) -> Option<u64> {
+        Some(self.size)
+    }
+
     fn cardinality(&self) -> Cardinality {
         if self.preserve_cardinality {
             batches(self.input.cardinality(), self.size, self.drop_remainder)

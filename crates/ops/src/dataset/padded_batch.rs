@@ -135,6 +135,10 @@ impl Dataset for PaddedBatchDataset {
         &self.signature
     }
 
+    fn batch_size(&self) -> Option<u64> {
+        Some(self.size)
+    }
+
     fn cardinality(&self) -> Cardinality {
         batches(self.input.cardinality(), self.size, self.drop_remainder)
     }

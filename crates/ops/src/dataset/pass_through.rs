@@ -111,6 +111,16 @@ pub(super) const OPS: &[Op] = &[
         ..Op::DEFAULT
     },
     Op {
+        name: "ExperimentalThreadPoolDataset",
+        inputs: &["input_dataset: variant", "thread_pool: resource"],
+        outputs: &["handle: variant"],
+        attrs: &["output_types: list(type) >= 1", "output_shapes: list(shape) >= 1"],
+        stateful: true,
+        kernels: &[dataset::<PassThrough>()],
+        differs: SHARED_THREADS,
+        ..Op::DEFAULT
+    },
+    Op {
         name: "FinalizeDataset",
         inputs: &["input_dataset: variant"],
         outputs: &["handle: variant"],
@@ -218,7 +228,19 @@ pub(super) const OPS: &[Op] = &[
         kernels: &[dataset::<PassThrough>()],
         ..Op::DEFAULT
     },
+    Op {
+        name: "ThreadPoolDataset",
+        inputs: &["input_dataset: variant", "thread_pool: resource"],
+        outputs: &["handle: variant"],
+        attrs: &["output_types: list(type) >= 1", "output_shapes: list(shape) >= 1"],
+        stateful: true,
+        kernels: &[dataset::<PassThrough>()],
+        differs: SHARED_THREADS,
+        ..Op::DEFAULT
+    },
 ];
+
+const SHARED_THREADS: &str = "All datasets of a task share its threads.";
 
 #[derive(Debug)]
 struct PassThrough {
@@ -264,6 +286,10 @@ impl Dataset for PassedThrough {
 
     fn signature(&self) -> &Signature {
         &self.signature
+    }
+
+    fn batch_size(&self) -> Option<u64> {
+        self.input.batch_size()
     }
 
     fn cardinality(&self) -> Cardinality {
