@@ -395,6 +395,14 @@ pub fn compress_element(
     graph.op("CompressElement").inputs(components)
 }
 
+/// How many rows the batches of a dataset have; -1 if that cannot be told.
+///
+/// Op `ComputeBatchSize`. Output: `batch_size: int64`.
+#[track_caller]
+pub fn compute_batch_size(graph: &Graph, input_dataset: impl Operand) -> OpBuilder {
+    graph.op("ComputeBatchSize").input(input_dataset)
+}
+
 /// One dataset after another.
 ///
 /// Op `ConcatenateDataset`. Output: `handle: variant`.
@@ -1166,6 +1174,43 @@ pub fn experimental_take_while_dataset(
         .attr("predicate", predicate)
         .attr("output_types", output_types.to_vec())
         .attr("output_shapes", output_shapes.to_vec())
+}
+
+/// The elements of a dataset, made by the threads of a pool.
+///
+/// Op `ExperimentalThreadPoolDataset`. Output: `handle: variant`.
+#[track_caller]
+pub fn experimental_thread_pool_dataset(
+    graph: &Graph,
+    input_dataset: impl Operand,
+    thread_pool: impl Operand,
+    output_types: &[DType],
+    output_shapes: &[PartialShape],
+) -> OpBuilder {
+    graph
+        .op("ExperimentalThreadPoolDataset")
+        .input(input_dataset)
+        .input(thread_pool)
+        .attr("output_types", output_types.to_vec())
+        .attr("output_shapes", output_shapes.to_vec())
+}
+
+/// A pool of threads for datasets.
+///
+/// Op `ExperimentalThreadPoolHandle`. Output: `handle: resource`.
+///
+/// Attributes with defaults: `max_intra_op_parallelism: int = 1`, `container: string = ""`,
+/// `shared_name: string = ""`.
+#[track_caller]
+pub fn experimental_thread_pool_handle(
+    graph: &Graph,
+    num_threads: i64,
+    display_name: &str,
+) -> OpBuilder {
+    graph
+        .op("ExperimentalThreadPoolHandle")
+        .attr("num_threads", num_threads)
+        .attr("display_name", display_name)
 }
 
 /// The slices of each element.
@@ -3085,6 +3130,36 @@ pub fn text_line_dataset(
     buffer_size: impl Operand,
 ) -> OpBuilder {
     graph.op("TextLineDataset").input(filenames).input(compression_type).input(buffer_size)
+}
+
+/// The elements of a dataset, made by the threads of a pool.
+///
+/// Op `ThreadPoolDataset`. Output: `handle: variant`.
+#[track_caller]
+pub fn thread_pool_dataset(
+    graph: &Graph,
+    input_dataset: impl Operand,
+    thread_pool: impl Operand,
+    output_types: &[DType],
+    output_shapes: &[PartialShape],
+) -> OpBuilder {
+    graph
+        .op("ThreadPoolDataset")
+        .input(input_dataset)
+        .input(thread_pool)
+        .attr("output_types", output_types.to_vec())
+        .attr("output_shapes", output_shapes.to_vec())
+}
+
+/// A pool of threads for datasets.
+///
+/// Op `ThreadPoolHandle`. Output: `handle: resource`.
+///
+/// Attributes with defaults: `max_intra_op_parallelism: int = 1`, `container: string = ""`,
+/// `shared_name: string = ""`.
+#[track_caller]
+pub fn thread_pool_handle(graph: &Graph, num_threads: i64, display_name: &str) -> OpBuilder {
+    graph.op("ThreadPoolHandle").attr("num_threads", num_threads).attr("display_name", display_name)
 }
 
 /// The slices of each element.
