@@ -1,13 +1,13 @@
 //! `DecodeProtoV2`: fields out of messages.
 
 use bytes::Bytes;
-use prost::Message as _;
 use prost_reflect::{Cardinality, DynamicMessage, MessageDescriptor, ReflectMessage, Value};
 use tensorfleet_framework::{Attrs, Kernel, KernelContext};
 use tensorfleet_tensor::{DType, Error, Result, Shape, Tensor, data_loss, invalid_argument};
 
 use super::descriptor::{Field, find};
 use super::kind::{Kind, Scalar, Wire};
+use super::wire::encoded;
 use crate::parsing::fields::{Malformed, array, skip, varint};
 
 #[derive(Debug)]
@@ -96,7 +96,7 @@ impl Decode {
                 .filter(is_complete)
                 .ok_or_else(|| data_loss!("Unable to parse text protobuf")),
         };
-        Ok(parsed?.encode_to_vec().into())
+        Ok(encoded(&parsed?))
     }
 
     fn collect(&self, message: &Bytes, columns: &mut [Column]) -> Result<()> {

@@ -1,18 +1,13 @@
 //! Where descriptors of messages come from, and what the ops need of them.
 
-use std::sync::LazyLock;
-
 use bytes::Bytes;
 use prost_reflect::{Cardinality, DescriptorPool, MessageDescriptor};
 use tensorfleet_framework::Attrs;
 use tensorfleet_tensor::{Result, invalid_argument};
 
 use super::kind::{Kind, Scalar};
+use super::wire::LOCAL;
 use crate::record::files;
-
-/// The messages that are known without a description.
-static LOCAL: LazyLock<Option<DescriptorPool>> =
-    LazyLock::new(|| DescriptorPool::decode(tensorfleet_proto::FILE_DESCRIPTOR_SET).ok());
 
 /// A field that a node reads or writes.
 #[derive(Debug)]

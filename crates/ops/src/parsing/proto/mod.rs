@@ -4,6 +4,7 @@ mod decode;
 mod descriptor;
 mod encode;
 mod kind;
+mod wire;
 
 use tensorfleet_framework::{Op, cpu};
 
