@@ -529,6 +529,10 @@ def fake_quant_vars(op, draw):
     yield Case(op, [*values, zero, zero])
     yield Case(op, [*values, np.zeros(2, np.float32), zero])
     yield Case(op, [*values, zero, np.zeros(2, np.float32)])
+    low, high = zero - 1, zero + 2
+    yield Case(op, [*values, high, low])
+    odd = np.float32([[np.nan, np.inf, -np.inf]] * 2)
+    yield Case(op, [*[odd] * (1 + gradient), low, high])
 
 
 ZERO_SIGN = Tolerance(reason="a value that becomes zero loses its sign")
@@ -554,6 +558,9 @@ def quantize_and_dequantize(op, draw):
                 yield Case(op, inputs, attrs)
         limits = [scalar(0, dtype.as_numpy_dtype)] * 2 + [scalar(8)] * op.endswith("V3")
         yield Case(op, [draw.array(dtype, (2, 3)), *limits], {"range_given": False, "axis": 0})
+        limits[:2] = [scalar(-1, dtype.as_numpy_dtype), scalar(2, dtype.as_numpy_dtype)]
+        odd = np.asarray([np.nan, np.inf, -np.inf, 0.5], dtype.as_numpy_dtype)
+        yield Case(op, [odd, *limits], {"range_given": True})
 
 
 @generates("QuantizeAndDequantizeV4Grad", tolerance=ZERO_SIGN)
@@ -565,4 +572,6 @@ def quantize_and_dequantize_grad(op, draw):
             limits = [limit.astype(dtype.as_numpy_dtype) for limit in limits]
             yield Case(op, [draw.array(dtype, shape), draw.array(dtype, shape), *limits], {"axis": axis})
     one = np.float32(1)
+    odd = np.float32([np.nan, np.inf, -np.inf, 0.5])
+    yield Case(op, [odd, odd[::-1].copy(), -one, one])
     yield Case(op, [draw.array(tf.float32, (2,)), draw.array(tf.float32, (3,)), one, one])

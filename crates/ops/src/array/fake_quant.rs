@@ -128,8 +128,9 @@ impl Nudged {
     }
 
     fn above_min(self, x: f32) -> f32 {
-        let clamped = if x < self.max { x } else { self.max };
-        let clamped = if clamped > self.min { clamped } else { self.min };
+        // NaN is neither, and stays.
+        let clamped = if x > self.max { self.max } else { x };
+        let clamped = if clamped < self.min { self.min } else { clamped };
         clamped - self.min
     }
 
@@ -138,9 +139,14 @@ impl Nudged {
         (steps - zero + 0.5).floor() * self.scale
     }
 
-    fn contains(self, x: f32) -> bool {
-        x >= self.min && x <= self.max
+    fn mask(self, x: f32) -> f32 {
+        mask(x >= self.min && x <= self.max)
     }
+}
+
+/// What a gradient is multiplied by to count or not, so that one which is not finite shows.
+fn mask(counts: bool) -> f32 {
+    if counts { 1.0 } else { 0.0 }
 }
 
 #[derive(Debug)]
@@ -179,7 +185,7 @@ impl Kernel for Args {
                 parallel,
                 output.values_mut()?,
                 inputs.values()?,
-                |gradient: f32, x| if range.contains(x) { gradient } else { 0.0 },
+                |gradient: f32, x| gradient * range.mask(x),
             );
         }
         ctx.set_output(0, output);
@@ -285,14 +291,9 @@ impl Kernel for VarsGradient {
             for (gradients, inputs) in gradients.zip(inputs.chunks(ranges.len())) {
                 for (i, (gradient, &x)) in gradients.iter_mut().zip(inputs).enumerate() {
                     let Some(range) = ranges[i] else { continue };
-                    if x < range.min {
-                        below[i] += *gradient;
-                    } else if x > range.max {
-                        above[i] += *gradient;
-                    }
-                    if !range.contains(x) {
-                        *gradient = 0.0;
-                    }
+                    below[i] += *gradient * mask(x < range.min);
+                    above[i] += *gradient * mask(x > range.max);
+                    *gradient *= range.mask(x);
                 }
             }
         }

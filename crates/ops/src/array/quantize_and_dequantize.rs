@@ -188,7 +188,7 @@ impl RoundTrip {
         for (row, &range) in rows.zip(ranges.iter().cycle()) {
             let Grid { min, max, scale, inverse } = self.grid(bits, range);
             for x in row {
-                let clamped = if self.range_given { x.min(max).max(min) } else { *x };
+                let clamped = if self.range_given { clamp(*x, min, max) } else { *x };
                 let scaled = clamped * scale;
                 *x = self.round(scaled) * inverse;
             }
@@ -272,6 +272,12 @@ impl RoundTrip {
             Grid { min: lowest * inverse, max, scale: from_max, inverse }
         }
     }
+}
+
+/// The nearest number of a range; NaN stays.
+fn clamp<T: Float>(x: T, min: T, max: T) -> T {
+    let x = if x > max { max } else { x };
+    if x < min { min } else { x }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -367,9 +373,9 @@ fn mask<T: Element + Float>(
     let rows = gradients.values_mut::<T>()?.chunks_exact_mut(inner).zip(inputs);
     for ((gradients, inputs), (&min, &max)) in rows.zip(min.iter().zip(max).cycle()) {
         for (gradient, &x) in gradients.iter_mut().zip(inputs) {
-            if !(x >= min && x <= max) {
-                *gradient = T::zero();
-            }
+            // A product, so that what is not finite shows.
+            let mask = if x >= min && x <= max { T::one() } else { T::zero() };
+            *gradient = *gradient * mask;
         }
     }
     Ok(())

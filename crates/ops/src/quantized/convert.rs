@@ -95,7 +95,9 @@ impl FromNumber {
 
     pub(super) fn apply<T: Quantized>(self, value: f32) -> T {
         let whole = (value * self.scale).round() - self.offset;
-        T::from_f32(whole.max(self.lowest).min(self.highest))
+        // NaN stays, and becomes the integer that processors make of it.
+        let whole = if whole < self.lowest { self.lowest } else { whole };
+        T::from_f32(if whole > self.highest { self.highest } else { whole })
     }
 }
 

@@ -22,6 +22,7 @@ pub(super) const OPS: &[Op] = &[Op {
         "ensure_minimum_range: float = 0.01",
     ],
     kernels: &[cpu::<Quantize>().types("T", TYPES)],
+    differs: "Rounding halves to even in mode SCALED gives the values and ranges of TensorFlow's own kernel, not of oneDNN's.",
     ..Op::DEFAULT
 }];
 
@@ -204,8 +205,9 @@ enum Kind {
 impl Map {
     fn apply<T: Quantized>(self, value: f32, to_even: bool) -> T {
         let (low, high) = self.range;
-        // Also takes NaN to the lower end.
-        let within = if value > low { value.min(high) } else { low };
+        // NaN stays, and becomes the integer that processors make of it.
+        let within = if value > high { high } else { value };
+        let within = if within < low { low } else { within };
         T::from_f32(match self.kind {
             Kind::Plain if to_even => (within * self.scale).round_ties_even(),
             Kind::Plain => (within * self.scale).round(),
