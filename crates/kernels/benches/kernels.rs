@@ -34,7 +34,7 @@ fn gemm(c: &mut Criterion) {
 fn convolutions(c: &mut Criterion) {
     let mut group = c.benchmark_group("conv");
     for (batch, size, inputs, filter, outputs) in
-        [(32, 28, 1, 5, 32), (32, 14, 32, 5, 64), (8, 14, 256, 3, 256)]
+        [(32, 28, 1, 5, 32), (32, 14, 32, 5, 64), (32, 28, 32, 3, 64), (8, 14, 256, 3, 256)]
     {
         let axis = Axis::same(size, filter, 1, 1);
         let shape = Conv::images(batch, [axis, axis], inputs, outputs);

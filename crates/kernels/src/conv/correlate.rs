@@ -45,6 +45,11 @@ impl<W: Tiled> Panels<W> {
         });
         Self { panels: panels.collect(), cols }
     }
+
+    /// The tiles that the panels are made for.
+    pub(super) fn tiles(&self) -> impl Iterator<Item = Tile<W>> {
+        self.panels.iter().map(|panel| panel.tile)
+    }
 }
 
 /// Cuts columns into tiles: wide ones while they are full, then the narrowest that hold the rest.
@@ -109,7 +114,7 @@ pub(super) fn correlate<T: Real>(
         for &unit in &units[range] {
             let field = source.field(unit, &mut buffers.input);
             let taps: Vec<Run> = source.taps(&field).collect();
-            let blocks = blocks(&taps, 1, panels.panels.iter().map(|panel| panel.tile));
+            let blocks = blocks(&taps, 1, panels.tiles());
             // Where each position is in the input and in the output.
             buffers.from.clear();
             buffers.to.clear();
@@ -135,7 +140,15 @@ pub(super) fn correlate<T: Real>(
                 // SAFETY: `T` is `T::Wide`; this thread alone writes these positions, which were
                 // found to be inside `out`.
                 unsafe {
-                    multiply(&blocks, panels, field.data, &buffers.from, out.cast(), &buffers.to);
+                    multiply(
+                        &blocks,
+                        panels,
+                        0,
+                        field.data,
+                        &buffers.from,
+                        out.cast(),
+                        &buffers.to,
+                    );
                 }
                 continue;
             }
@@ -146,6 +159,7 @@ pub(super) fn correlate<T: Real>(
                 multiply(
                     &blocks,
                     panels,
+                    0,
                     field.data,
                     &buffers.from,
                     buffers.output.as_mut_ptr(),
@@ -161,13 +175,16 @@ pub(super) fn correlate<T: Real>(
     });
 }
 
-/// Runs every tile of a unit.
+/// Runs every tile of a unit, with the values of the panels from `first` on.
 ///
 /// # Safety
-/// `c` must be valid for the panels' columns from each of `to`, and not be accessed meanwhile.
-unsafe fn multiply<W: Tiled>(
+/// `a` must have the blocks' runs from each of `from`, which has `MAX_ROWS` places more than `to`, and
+/// the panels a row for each value of the runs. `c` must be valid for the panels' columns from each of
+/// `to`, and not be accessed meanwhile.
+pub(super) unsafe fn multiply<W: Tiled>(
     blocks: &[Block],
     panels: &Panels<W>,
+    first: usize,
     a: &[W],
     from: &[usize],
     c: *mut W,
@@ -176,20 +193,19 @@ unsafe fn multiply<W: Tiled>(
     for panel in &panels.panels {
         let tile = panel.tile;
         for Block { begin, runs } in blocks {
-            for first in (0..to.len()).step_by(tile.rows) {
+            for row in (0..to.len()).step_by(tile.rows) {
                 let operands = Operands {
                     runs,
                     a: a.as_ptr(),
-                    a_rows: &from[first..first + tile.rows],
+                    a_rows: &from[row..row + tile.rows],
                     a_step: 1,
-                    b: panel.data[begin * tile.cols..].as_ptr(),
+                    b: panel.data[(first + begin) * tile.cols..].as_ptr(),
                     c: c.wrapping_add(panel.cols.start),
-                    c_rows: &to[first..to.len().min(first + tile.rows)],
+                    c_rows: &to[row..to.len().min(row + tile.rows)],
                     cols: panel.cols.len(),
                     accumulate: *begin > 0,
                 };
-                // SAFETY: the field has every tap of every position, the panel the tile's columns for
-                // each summed value; the caller vouches for `c`.
+                // SAFETY: the caller vouches for `a`, `c` and the panel's rows, each of the tile's columns.
                 unsafe { tile.run(&operands) };
             }
         }

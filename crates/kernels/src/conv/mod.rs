@@ -4,7 +4,8 @@
 //! in the input itself or in a copy of a few rows that has the padding around it. The gradient by the
 //! input is the same computation with the filter turned round, one stride phase at a time, or a product
 //! that is scattered where there are few channels (see `scatter`); the gradient by the filter the same
-//! tile summed over positions.
+//! tile summed over positions. Filters of 3 × 3 with many channels take a way with fewer products (see
+//! `winograd`).
 
 mod correlate;
 mod depthwise;
@@ -16,6 +17,7 @@ mod scatter;
 #[cfg(test)]
 mod tests;
 mod tile;
+mod winograd;
 
 use std::ops::Range;
 
@@ -52,6 +54,13 @@ pub fn conv<T: Real + Element>(
             Mat::new(filter, shape.in_channels, shape.out_channels),
         );
         return matmul(par, a, b, out);
+    }
+    if winograd::fits(shape)
+        && let (Some(input), Some(filter), Some(out)) =
+            (T::as_wide(input), T::as_wide(filter), T::as_wide_mut(out))
+        && winograd::conv(par, shape, input, filter, out)
+    {
+        return;
     }
     let (inputs, outputs) = (shape.group_inputs(), shape.group_outputs());
     for group in 0..shape.groups {
@@ -91,6 +100,13 @@ pub fn conv_backprop_input<T: Real + Element>(
             Mat::new(filter, shape.in_channels, shape.out_channels).t(),
         );
         return matmul(par, a, b, out);
+    }
+    if winograd::fits(shape)
+        && let (Some(filter), Some(gradient), Some(out)) =
+            (T::as_wide(filter), T::as_wide(gradient), T::as_wide_mut(out))
+        && winograd::input_gradient(par, shape, filter, gradient, out)
+    {
+        return;
     }
     if scatter::is_better(shape) {
         return scatter::scatter(par, shape, filter, gradient, out);
@@ -188,6 +204,13 @@ pub fn conv_backprop_filter<T: Real + Element>(
             Mat::new(gradient, pixels, shape.out_channels),
         );
         return matmul(par, a, b, out);
+    }
+    if winograd::fits(shape)
+        && let (Some(input), Some(gradient), Some(out)) =
+            (T::as_wide(input), T::as_wide(gradient), T::as_wide_mut(out))
+        && winograd::filter_gradient(par, shape, input, gradient, out)
+    {
+        return;
     }
     let outputs = shape.group_outputs();
     for group in 0..shape.groups {

@@ -44,7 +44,7 @@ fn positions([a, b, c]: [usize; 3]) -> impl Iterator<Item = [usize; 3]> {
     (0..a * b * c).map(move |i| [i / c / b, i / c % b, i % c])
 }
 
-fn noise<T: Real>(rng: &mut Rng, len: usize) -> Vec<T> {
+pub(super) fn noise<T: Real>(rng: &mut Rng, len: usize) -> Vec<T> {
     (0..len).map(|_| T::narrow(crate::Wide::of(rng.uniform(-1.0, 1.0)))).collect()
 }
 
@@ -52,17 +52,28 @@ fn to_f64<T: Real>(x: T) -> f64 {
     num_traits::ToPrimitive::to_f64(&x.widen()).unwrap()
 }
 
-fn check<T: Real + Element>(shape: &Conv, par: Parallel, tolerance: f64) {
-    let rng = &mut Rng::new(7);
-    let input: Vec<T> = noise(rng, shape.input_len());
-    let filter: Vec<T> = noise(rng, shape.filter_len());
-    let gradient: Vec<T> = noise(rng, shape.output_len());
+/// The output and the gradients by the input and by the filter.
+pub(super) fn exact<T: Real>(
+    shape: &Conv,
+    input: &[T],
+    filter: &[T],
+    gradient: &[T],
+) -> [Vec<f64>; 3] {
     let mut exact = [vec![0.0; gradient.len()], vec![0.0; input.len()], vec![0.0; filter.len()]];
     for_each_product(shape, |i, f, o| {
         exact[0][o] += to_f64(input[i]) * to_f64(filter[f]);
         exact[1][i] += to_f64(gradient[o]) * to_f64(filter[f]);
         exact[2][f] += to_f64(gradient[o]) * to_f64(input[i]);
     });
+    exact
+}
+
+fn check<T: Real + Element>(shape: &Conv, par: Parallel, tolerance: f64) {
+    let rng = &mut Rng::new(7);
+    let input: Vec<T> = noise(rng, shape.input_len());
+    let filter: Vec<T> = noise(rng, shape.filter_len());
+    let gradient: Vec<T> = noise(rng, shape.output_len());
+    let exact = exact(shape, &input, &filter, &gradient);
     // Old contents must not show.
     let mut found = [gradient.clone(), input.clone(), filter.clone()];
     conv(par, shape, &input, &filter, &mut found[0]);

@@ -59,7 +59,11 @@ fn write_absent(text: &mut String, absent: &BTreeMap<&str, &Theirs>) {
         writeln!(text, "| {family} | {} |", names.join(", ")).unwrap();
     }
     let nowhere = absent.values().filter(|op| op.types.is_none()).count();
-    writeln!(text, "\nTensorFlow defines {nowhere} more ops that it does not compute on a CPU either.").unwrap();
+    writeln!(
+        text,
+        "\nTensorFlow defines {nowhere} more ops that it does not compute on a CPU either."
+    )
+    .unwrap();
 }
 
 fn tensorflow() -> BTreeMap<&'static str, Theirs> {

@@ -18,6 +18,10 @@ use tensorfleet_tensor::PartialShape;
 /// The types of images.
 const TYPES: &[DType] = &[DType::Half, DType::BFloat16, DType::Float, DType::Double, DType::Int32];
 
+/// What is to be known of results by 3 × 3 filters.
+pub(super) const DIFFERS: &str = "Large convolutions by 3 × 3 filters are computed after Winograd: \
+     results are rounded relative to the largest value of their 4 × 4 neighbourhood.";
+
 pub(super) const OPS: &[Op] = &[
     Op {
         name: "Conv2D",
@@ -35,6 +39,7 @@ pub(super) const OPS: &[Op] = &[
         kernels: &[cpu::<Conv2D>().types("T", TYPES)],
         shape: Some(shape),
         gradient: Some(gradient),
+        differs: DIFFERS,
         ..Op::DEFAULT
     },
     Op {
@@ -52,6 +57,7 @@ pub(super) const OPS: &[Op] = &[
         ],
         kernels: &[cpu::<BackpropFilter>().types("T", FLOATS)],
         gradient: Some(filter_gradient),
+        differs: DIFFERS,
         ..Op::DEFAULT
     },
     Op {
@@ -70,6 +76,7 @@ pub(super) const OPS: &[Op] = &[
         kernels: &[cpu::<BackpropInput>().types("T", TYPES)],
         shape: Some(shapes::from_first),
         gradient: Some(input_gradient),
+        differs: DIFFERS,
         ..Op::DEFAULT
     },
 ];

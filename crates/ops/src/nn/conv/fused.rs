@@ -41,6 +41,7 @@ pub(super) const OPS: &[Op] = &[
             "leakyrelu_alpha: float = 0.2",
         ],
         kernels: &[cpu::<FusedConv>().types("T", &[DType::Half, DType::Float, DType::Double])],
+        differs: conv2d::DIFFERS,
         ..Op::DEFAULT
     },
     Op {
