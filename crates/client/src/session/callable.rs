@@ -7,6 +7,7 @@ use tensorfleet_cluster as cluster;
 use tensorfleet_tensor::{Result, Tensor, invalid_argument};
 
 use super::feed::Fed;
+use super::tuples::for_each_tuple;
 use super::{Fetch, Fetches, RunOptions, Session, finish, wait};
 use crate::convert::IntoTensor;
 use crate::output::Output;
@@ -173,8 +174,8 @@ impl<T: IntoTensor, const N: usize> Values for [T; N] {
     }
 }
 
-macro_rules! tuples {
-    ($($($name:ident)+;)+) => {$(
+macro_rules! implement {
+    ($($name:ident)+) => {
         #[allow(non_snake_case, reason = "the parts are named after their types")]
         impl<$($name: IntoTensor),+> Values for ($($name,)+) {
             fn into_tensors(self) -> Result<Vec<Tensor>> {
@@ -182,17 +183,10 @@ macro_rules! tuples {
                 Ok(vec![$($name.into_tensor()?,)+])
             }
         }
-    )+};
+    };
 }
 
-tuples! {
-    A;
-    A B;
-    A B C;
-    A B C D;
-    A B C D E;
-    A B C D E F;
-}
+for_each_tuple!(implement);
 
 #[cfg(test)]
 mod tests {

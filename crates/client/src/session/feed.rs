@@ -2,6 +2,7 @@
 
 use tensorfleet_tensor::{DType, PartialShape, Result, Tensor, invalid_argument};
 
+use super::tuples::for_each_tuple;
 use crate::convert::IntoTensor;
 use crate::graph::Graph;
 use crate::output::Output;
@@ -183,8 +184,8 @@ impl Feed for () {
     }
 }
 
-macro_rules! tuples {
-    ($($($name:ident)+;)+) => {$(
+macro_rules! implement {
+    ($($name:ident)+) => {
         #[allow(non_snake_case, reason = "the parts are named after their types")]
         impl<$($name: Feed),+> Feed for ($($name,)+) {
             fn add_to(self, feeds: &mut Feeds) -> Result<()> {
@@ -193,14 +194,7 @@ macro_rules! tuples {
                 Ok(())
             }
         }
-    )+};
+    };
 }
 
-tuples! {
-    A;
-    A B;
-    A B C;
-    A B C D;
-    A B C D E;
-    A B C D E F;
-}
+for_each_tuple!(implement);

@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use rustc_hash::FxHashMap;
 use tensorfleet_tensor::{Context, Result, Tensor, internal, invalid_argument};
 
+use super::tuples::for_each_tuple;
 use crate::convert::FromTensor;
 use crate::graph::Graph;
 use crate::output::{Operation, Output};
@@ -412,8 +413,8 @@ impl<F: Fetch> Fetch for Option<F> {
     }
 }
 
-macro_rules! tuples {
-    ($($($name:ident)+;)+) => {$(
+macro_rules! implement {
+    ($($name:ident)+) => {
         #[allow(non_snake_case, reason = "the parts are named after their types")]
         impl<$($name: Fetch),+> Fetch for ($($name,)+) {
             type Value = ($($name::Value,)+);
@@ -429,16 +430,7 @@ macro_rules! tuples {
                 Ok(($($name.collect(reply)?,)+))
             }
         }
-    )+};
+    };
 }
 
-tuples! {
-    A;
-    A B;
-    A B C;
-    A B C D;
-    A B C D E;
-    A B C D E F;
-    A B C D E F G;
-    A B C D E F G H;
-}
+for_each_tuple!(implement);

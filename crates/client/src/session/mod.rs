@@ -6,6 +6,7 @@ mod feed;
 mod fetch;
 pub mod monitored;
 mod options;
+mod tuples;
 
 use std::fmt;
 use std::future::Future;
