@@ -152,3 +152,43 @@ def test_using_a_closed_session(target):
     session.close()
     with pytest.raises(RuntimeError, match="closed Session"):
         session.run(x)
+
+
+def test_a_part_of_a_step_asks_for_too_much(target):
+    a, b, c = (v1.placeholder(tf.float32, [], name=name) for name in "abc")
+    total = a + b
+    product = total * c
+    with v1.Session(target) as session:
+        handle = session.partial_run_setup([total, product], [a, b, c])
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Fetch a:0 can't be computed from the feeds"):
+            session.partial_run(handle, total, {c: 5.0})
+        # What the refused call fed is not fed, and the step goes on.
+        assert session.partial_run(handle, total, {a: 1.0, b: 2.0}) == 3
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Fetch c:0 can't be computed from the feeds"):
+            session.partial_run(handle, product, {})
+        assert session.partial_run(handle, product, {c: 4.0}) == 12
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Must run PartialRunSetup before performing partial"):
+            session.partial_run(handle, product, {c: 4.0})
+
+
+def test_a_failed_step_takes_no_more_parts(target):
+    a, b = (v1.placeholder(tf.float32, [], name=name) for name in "ab")
+    bad = tf.debugging.check_numerics(a / 0.0, "endless")
+    total = a + b
+    with v1.Session(target) as session:
+        handle = session.partial_run_setup([bad, total], [a, b])
+        with pytest.raises(tf.errors.InvalidArgumentError, match="From /job:worker/replica:0/task:0:\nendless"):
+            session.partial_run(handle, bad, {a: 1.0})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Must run PartialRunSetup before performing partial"):
+            session.partial_run(handle, total, {b: 1.0})
+
+
+def test_parts_of_a_step_that_were_not_set_up(target):
+    a, b = (v1.placeholder(tf.float32, [], name=name) for name in "ab")
+    total = a + b
+    with v1.Session(target) as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="a:0 is both fed and fetched"):
+            session.partial_run_setup([total, a], [a, b])
+        handle = session.partial_run_setup([total], [a])
+        with pytest.raises(tf.errors.InvalidArgumentError, match="The feed b:0 was not specified in partial_run_setup"):
+            session.partial_run(handle, total, {a: 1.0, b: 2.0})

@@ -6,6 +6,7 @@ import threading
 import pytest
 import tensorflow as tf
 import tensorflow.compat.v1 as v1
+from tensorflow.core.protobuf import config_pb2
 from tensorflow.python.client import timeline
 
 CPU = "/job:worker/replica:0/task:0/device:CPU:0"
@@ -191,3 +192,39 @@ def test_soft_placement_falls_back_to_the_cpu(target):
     with v1.Session(target) as session:
         with pytest.raises(tf.errors.InvalidArgumentError, match="Cannot assign a device"):
             session.run(x)
+
+
+def connected(source, replaced, fetch):
+    """A prepared step in which one tensor takes the place of another."""
+    x = v1.placeholder(tf.float32, [], name="x")
+    y = tf.add(x * 2, 1.0, name="y")
+    tf.negative(y, name="z")
+    tf.constant(7.0, name="seven")
+    options = config_pb2.CallableOptions(fetch=[fetch])
+    options.tensor_connection.add(from_tensor=source, to_tensor=replaced)
+    return options
+
+
+@pytest.mark.parametrize("replaced, value", [("x:0", 15), ("mul:0", 8)])
+def test_a_prepared_step_connects_tensors(target, replaced, value):
+    options = connected("seven:0", replaced, "y:0")
+    with v1.Session(target) as session:
+        step = session._make_callable_from_options(options)
+        assert step() == [value]
+        assert step() == [value]
+
+
+@pytest.mark.parametrize(
+    "source, replaced, fetch, words",
+    [
+        ("no:0", "x:0", "y:0", 'Requested tensor connection from unknown node: "x:0".'),
+        ("seven:4", "x:0", "y:0", 'from unknown edge: "x:0" (actual number of outputs = 1).'),
+        ("z:0", "x:0", "y:0", 'connection between nodes "x" and "z" would create a cycle.'),
+        ("seven:0", "y:0", "y:0", "y:0 is both fed and fetched."),
+    ],
+)
+def test_tensors_that_cannot_be_connected(target, source, replaced, fetch, words):
+    options = connected(source, replaced, fetch)
+    with v1.Session(target) as session, pytest.raises(tf.errors.InvalidArgumentError) as raised:
+        session._make_callable_from_options(options)()
+    assert words in raised.value.message

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tensorfleet_framework::{Delivery, Parcel, Registry, Rendezvous, key_prefix};
 use tensorfleet_graph::{
-    AttrMap, AttrValue, FunctionLibrary, Graph, NodeId, parse_tensor_name, signature,
+    AttrMap, AttrValue, FunctionLibrary, Graph, NodeId, Output, parse_tensor_name, signature,
 };
 use tensorfleet_planner::{Device, StepSpec};
 use tensorfleet_runtime::LocalRendezvous;
-use tensorfleet_tensor::{Result, Tensor, internal, invalid_argument};
+use tensorfleet_tensor::{Error, Result, Tensor, internal, invalid_argument};
 use tokio::sync::watch;
 
 use crate::session::{Session, StepCall, StepGuard, StepReply, lock};
@@ -23,7 +23,7 @@ pub(crate) struct PartialRun {
     spec: StepSpec,
     rendezvous: Arc<LocalRendezvous>,
     key_prefix: String,
-    /// Which feeds each fetch depends on.
+    /// Which feeds each fetch depends on, the nearest first.
     needs: FxHashMap<String, Vec<String>>,
     fed: FxHashSet<String>,
     fetched: FxHashSet<String>,
@@ -39,7 +39,10 @@ impl Session {
         fetches: Vec<String>,
         targets: Vec<String>,
     ) -> Result<String> {
-        let spec = StepSpec { feeds, fetches, targets };
+        if let Some(name) = feeds.iter().find(|feed| fetches.contains(feed)) {
+            return Err(invalid_argument!("{name} is both fed and fetched."));
+        }
+        let spec = StepSpec { feeds, fetches, targets, ..StepSpec::default() };
         let graph = self.graph();
         let needs = spec
             .fetches
@@ -85,22 +88,19 @@ impl Session {
     pub async fn partial_run(&self, handle: &str, call: StepCall) -> Result<StepReply> {
         let (rendezvous, fetch_keys, mut outcome, is_last) = {
             let mut runs = lock(&self.partial_runs);
-            let run = runs.get_mut(handle).ok_or_else(|| {
-                invalid_argument!("Must run 'setup' before performing partial runs.")
-            })?;
-            for (name, tensor) in call.feeds {
-                let index = run.claim_feed(&name)?;
+            let run = runs.get_mut(handle).ok_or_else(unknown)?;
+            // A call that asks for too much changes nothing: the next one may ask for less.
+            let feeds = run.feeds(&call.feeds)?;
+            let fetches = run.fetches(&call.fetches, &call.feeds)?;
+            for (index, (name, tensor)) in feeds.into_iter().zip(call.feeds) {
                 let key = feed_key(&run.key_prefix, index);
-                run.rendezvous.send(&key, Parcel { tensor, is_dead: false })?;
+                // A step that has failed already takes nothing; its outcome says why.
+                let _ = run.rendezvous.send(&key, Parcel { tensor, is_dead: false });
+                run.fed.insert(name);
             }
-            let keys: Vec<String> = call
-                .fetches
-                .iter()
-                .map(|name| {
-                    let index = run.claim_fetch(name)?;
-                    Ok(fetch_key(&run.key_prefix, index))
-                })
-                .collect::<Result<_>>()?;
+            run.fetched.extend(call.fetches);
+            let keys: Vec<String> =
+                fetches.iter().map(|&index| fetch_key(&run.key_prefix, index)).collect();
             let is_last = run.fed.len() == run.spec.feeds.len()
                 && run.fetched.len() == run.spec.fetches.len();
             let parts = (Arc::clone(&run.rendezvous), keys, run.outcome.clone(), is_last);
@@ -111,7 +111,11 @@ impl Session {
         };
         let mut reply = StepReply::default();
         for key in fetch_keys {
-            reply.tensors.push(fetch(&rendezvous, &key, &mut outcome).await?);
+            let tensor = fetch(&rendezvous, &key, &mut outcome).await;
+            // A step that failed takes no more calls.
+            reply.tensors.push(tensor.inspect_err(|_| {
+                lock(&self.partial_runs).remove(handle);
+            })?);
         }
         if is_last {
             let ended = outcome.wait_for(Option::is_some).await;
@@ -130,18 +134,26 @@ async fn fetch(
     key: &str,
     outcome: &mut watch::Receiver<Option<Result<()>>>,
 ) -> Result<Tensor> {
-    let parcel = match rendezvous.recv(key)? {
-        Delivery::Now(parcel) => parcel,
-        Delivery::Later(parcel) => tokio::select! {
+    let parcel = match rendezvous.recv(key) {
+        Ok(Delivery::Now(parcel)) => Ok(parcel),
+        Ok(Delivery::Later(parcel)) => tokio::select! {
             biased;
-            parcel = parcel => parcel?,
-            failed = outcome.wait_for(|outcome| matches!(outcome, Some(Err(_)))) => {
-                return match failed.as_deref() {
-                    Ok(Some(Err(error))) => Err(error.clone()),
-                    _ => Err(internal!("the step ended without an outcome")),
-                };
+            parcel = parcel => parcel,
+            _ = outcome.wait_for(|outcome| matches!(outcome, Some(Err(_)))) => {
+                Err(internal!("the step ended without an outcome"))
             }
         },
+        Err(error) => Err(error),
+    };
+    let parcel = match parcel {
+        Ok(parcel) => parcel,
+        // A rendezvous ends with its step, which knows better what went wrong.
+        Err(error) => {
+            return match outcome.wait_for(Option::is_some).await.as_deref() {
+                Ok(Some(Err(cause))) => Err(cause.clone()),
+                _ => Err(error),
+            };
+        }
     };
     if parcel.is_dead {
         return Err(invalid_argument!("The tensor returned for {key} was not valid."));
@@ -149,31 +161,47 @@ async fn fetch(
     Ok(parcel.tensor)
 }
 
+fn unknown() -> Error {
+    invalid_argument!("Must run PartialRunSetup before performing partial runs")
+}
+
 impl PartialRun {
-    fn claim_feed(&mut self, name: &str) -> Result<usize> {
-        let index = self.spec.feeds.iter().position(|feed| feed == name).ok_or_else(|| {
-            invalid_argument!("The feed {name} was not specified in partial_run_setup.")
-        })?;
-        if !self.fed.insert(name.to_owned()) {
-            return Err(invalid_argument!("The feed {name} has already been fed."));
-        }
-        Ok(index)
+    /// The positions of the feeds of a call among those of the step.
+    fn feeds(&self, feeds: &[(String, Tensor)]) -> Result<Vec<usize>> {
+        let find = |(name, _): &(String, Tensor)| {
+            let index = self.spec.feeds.iter().position(|feed| feed == name).ok_or_else(|| {
+                invalid_argument!("The feed {name} was not specified in partial_run_setup.")
+            })?;
+            if self.fed.contains(name) {
+                return Err(invalid_argument!("The feed {name} has already been fed."));
+            }
+            Ok(index)
+        };
+        feeds.iter().map(find).collect()
     }
 
-    fn claim_fetch(&mut self, name: &str) -> Result<usize> {
-        let index = self.spec.fetches.iter().position(|fetch| fetch == name).ok_or_else(|| {
-            invalid_argument!("The fetch {name} was not specified in partial_run_setup.")
-        })?;
-        let needs = self.needs.get(name).map_or(&[][..], Vec::as_slice);
-        if !needs.iter().all(|feed| self.fed.contains(feed)) {
-            return Err(invalid_argument!(
-                "Fetch {name} can't be computed from the feeds that have been fed so far."
-            ));
+    /// The positions of the fetches of a call, which also feeds `feeds`, among those of the step.
+    fn fetches(&self, fetches: &[String], feeds: &[(String, Tensor)]) -> Result<Vec<usize>> {
+        let find = |name: &String| {
+            let index = self.spec.fetches.iter().position(|fetch| fetch == name);
+            let index = index.ok_or_else(|| {
+                invalid_argument!("The fetch {name} was not specified in partial_run_setup.")
+            })?;
+            if self.fetched.contains(name) {
+                return Err(invalid_argument!("The fetch {name} has already been fetched."));
+            }
+            Ok(index)
+        };
+        let found = fetches.iter().map(find).collect::<Result<_>>()?;
+        let is_fed =
+            |feed: &String| self.fed.contains(feed) || feeds.iter().any(|(name, _)| name == feed);
+        let needs = fetches.iter().filter_map(|name| self.needs.get(name)).flatten();
+        match needs.into_iter().find(|feed| !is_fed(feed)) {
+            Some(missing) => Err(invalid_argument!(
+                "Fetch {missing} can't be computed from the feeds that have been fed so far."
+            )),
+            None => Ok(found),
         }
-        if !self.fetched.insert(name.to_owned()) {
-            return Err(invalid_argument!("The fetch {name} has already been fetched."));
-        }
-        Ok(index)
     }
 }
 
@@ -230,31 +258,31 @@ pub(crate) fn through_rendezvous(graph: &Graph, device: &Device, ops: &Registry)
     Ok(rewritten)
 }
 
-/// The feeds that a fetch depends on.
+/// The feeds that a fetch depends on, the nearest first.
 fn feeds_needed(graph: &Graph, fetch: &str, feeds: &[String]) -> Vec<String> {
-    let fed: FxHashMap<(NodeId, u32), &String> = feeds
+    let fed: FxHashMap<Output, &String> = feeds
         .iter()
         .filter_map(|feed| {
             let (name, index) = parse_tensor_name(feed);
-            Some(((graph.find(name)?, index), feed))
+            Some((Output { node: graph.find(name)?, index }, feed))
         })
         .collect();
-    let (name, index) = parse_tensor_name(fetch);
-    let Some(start) = graph.find(name) else { return Vec::new() };
-    let mut needed = FxHashSet::default();
+    let mut needed: Vec<String> = Vec::new();
     let mut seen = FxHashSet::default();
-    let mut waiting = vec![(start, Some(index))];
-    while let Some((id, output)) = waiting.pop() {
-        if let Some(feed) = output.and_then(|output| fed.get(&(id, output))) {
-            needed.insert((*feed).clone());
-            continue;
-        }
+    let mut waiting: Vec<NodeId> = graph.find(parse_tensor_name(fetch).0).into_iter().collect();
+    while let Some(id) = waiting.pop() {
         if !seen.insert(id) {
             continue;
         }
         let node = graph.node(id);
-        waiting.extend(node.inputs.iter().map(|input| (input.node, Some(input.index))));
-        waiting.extend(node.control_inputs.iter().map(|&id| (id, None)));
+        for input in &node.inputs {
+            match fed.get(input) {
+                Some(&feed) if needed.contains(feed) => {}
+                Some(&feed) => needed.push(feed.clone()),
+                None => waiting.push(input.node),
+            }
+        }
+        waiting.extend(&node.control_inputs);
     }
-    needed.into_iter().collect()
+    needed
 }

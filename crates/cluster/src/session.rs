@@ -9,7 +9,7 @@ use futures_util::stream::FuturesUnordered;
 use rustc_hash::FxHashMap;
 use tensorfleet_framework::{DeviceName, StepId};
 use tensorfleet_graph::{FunctionLibrary, Graph, NodeDef};
-use tensorfleet_planner::{Device, Devices, Placement, Plan, StepSpec};
+use tensorfleet_planner::{Connection, Device, Devices, Placement, Plan, StepSpec};
 use tensorfleet_runtime::NodeRecord;
 use tensorfleet_tensor::{
     Error, Result, Tensor, aborted, cancelled, deadline_exceeded, internal, invalid_argument,
@@ -77,6 +77,7 @@ pub struct StepCall {
     pub feeds: Vec<(String, Tensor)>,
     pub fetches: Vec<String>,
     pub targets: Vec<String>,
+    pub connections: Vec<Connection>,
     pub options: RunOptions,
 }
 
@@ -107,6 +108,7 @@ pub struct Callable {
     pub feeds: Vec<String>,
     pub fetches: Vec<String>,
     pub targets: Vec<String>,
+    pub connections: Vec<Connection>,
     pub options: RunOptions,
 }
 
@@ -235,7 +237,8 @@ impl Session {
 
     async fn run_to_end(&self, call: StepCall) -> Result<StepReply> {
         let (feeds, args): (Vec<String>, Vec<Tensor>) = call.feeds.into_iter().unzip();
-        let spec = StepSpec { feeds, fetches: call.fetches, targets: call.targets };
+        let (fetches, targets, connections) = (call.fetches, call.targets, call.connections);
+        let spec = StepSpec { feeds, fetches, targets, connections };
         let inter_op = chosen_pool(call.options.inter_op_thread_pool, &self.options.thread_pools)?;
         let plan = self.plan(spec).await?;
         let step = StepGuard { plan: Arc::clone(&plan), id: random_step_id() };
@@ -341,6 +344,7 @@ impl Session {
             feeds: callable.feeds.clone(),
             fetches: callable.fetches.clone(),
             targets: callable.targets.clone(),
+            connections: callable.connections.clone(),
         };
         self.plan(spec).await?;
         let handle = self.next_callable.fetch_add(1, Ordering::Relaxed);
@@ -364,6 +368,7 @@ impl Session {
             feeds: callable.feeds.iter().cloned().zip(feeds).collect(),
             fetches: callable.fetches.clone(),
             targets: callable.targets.clone(),
+            connections: callable.connections.clone(),
             options: callable.options.clone(),
         })
         .await

@@ -68,6 +68,15 @@ pub struct StepSpec {
     pub fetches: Vec<String>,
     /// Names of nodes.
     pub targets: Vec<String>,
+    /// Tensors that take the place of others.
+    pub connections: Vec<Connection>,
+}
+
+/// A tensor of the graph that is fed in the place of another one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Connection {
+    pub from: String,
+    pub to: String,
 }
 
 /// What a session's configuration says about planning.

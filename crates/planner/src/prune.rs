@@ -11,7 +11,7 @@ use tensorfleet_graph::{AttrValue, Graph, Node, NodeId, OpLookup, Output, parse_
 use tensorfleet_tensor::{DType, Result, invalid_argument, not_found};
 
 use crate::edit::NewNode;
-use crate::{Device, Step, StepSpec};
+use crate::{Connection, Device, Step, StepSpec};
 
 /// The part of `graph` that a step needs, with its feeds and fetches as nodes.
 pub(crate) fn prune(
@@ -26,9 +26,9 @@ pub(crate) fn prune(
     let num_kept = new_ids.iter().flatten().count();
     let arg_id = |feed: usize| NodeId((num_kept + feed) as u32);
     let moved = |id: NodeId| new_ids[id.index()].expect("inputs of kept nodes are kept or fed");
-    let moved_output = |output: Output| match ends.feed_of.get(&output) {
-        Some(&feed) => Output { node: arg_id(feed), index: 0 },
-        None => Output { node: moved(output.node), index: output.index },
+    let moved_output = |output: Output| match ends.feed_of(output) {
+        Ok(feed) => Output { node: arg_id(feed), index: 0 },
+        Err(output) => Output { node: moved(output.node), index: output.index },
     };
 
     let mut pruned = Graph::new(Arc::clone(graph.library()));
@@ -68,6 +68,10 @@ pub(crate) fn prune(
             ..NewNode::default()
         };
         roots.push(retval.add_to(&mut pruned, ops)?);
+    }
+    if !ends.connected.is_empty() {
+        // Only the client knows that what it connects fits.
+        pruned.validate()?;
     }
     Ok(Step { graph: pruned, roots })
 }
@@ -120,7 +124,9 @@ pub(crate) fn keep_needed(step: Step) -> Step {
 struct Ends {
     feeds: Vec<Output>,
     /// For a fed tensor, the position of its feed. A tensor fed twice takes the last value.
-    feed_of: FxHashMap<Output, usize>,
+    positions: FxHashMap<Output, usize>,
+    /// For a tensor in whose place another one is fed, that one.
+    connected: FxHashMap<Output, Output>,
     /// Fed placeholders: whoever waits for one by a control edge waits for the feed instead.
     fed_placeholders: FxHashMap<NodeId, usize>,
     fetches: Vec<Output>,
@@ -134,9 +140,17 @@ impl Ends {
         }
         let feeds: Vec<Output> =
             spec.feeds.iter().map(|name| resolve_feed(graph, name)).collect::<Result<_>>()?;
-        let fetches =
+        let fetches: Vec<Output> =
             spec.fetches.iter().map(|name| resolve_fetch(graph, name)).collect::<Result<_>>()?;
-        let feed_of = feeds.iter().enumerate().map(|(feed, &output)| (output, feed)).collect();
+        let positions = feeds.iter().enumerate().map(|(feed, &output)| (output, feed)).collect();
+        let mut connected = FxHashMap::default();
+        for connection in &spec.connections {
+            let (replaced, source) = resolve_connection(graph, connection)?;
+            if fetches.contains(&replaced) {
+                return Err(invalid_argument!("{} is both fed and fetched.", connection.to));
+            }
+            connected.insert(replaced, source);
+        }
         let fed_placeholders = feeds
             .iter()
             .enumerate()
@@ -146,20 +160,29 @@ impl Ends {
             .map(|(feed, output)| (output.node, feed))
             .collect();
         let targets = resolve_targets(graph, &spec.targets)?;
-        Ok(Ends { feeds, feed_of, fed_placeholders, fetches, targets })
+        Ok(Ends { feeds, positions, connected, fed_placeholders, fetches, targets })
+    }
+
+    /// The position of the feed that a consumer of `output` gets, or else the tensor it gets.
+    fn feed_of(&self, output: Output) -> Result<usize, Output> {
+        if let Some(&feed) = self.positions.get(&output) {
+            return Ok(feed);
+        }
+        let Some(&source) = self.connected.get(&output) else { return Err(output) };
+        self.positions.get(&source).copied().ok_or(source)
     }
 
     fn reachable(&self, graph: &Graph) -> Vec<bool> {
         let mut kept = vec![false; graph.len()];
-        let unfed = |output: &&Output| !self.feed_of.contains_key(*output);
+        let unfed = |output: &Output| self.feed_of(*output).err().map(|output| output.node);
         let mut pending = self.targets.clone();
-        pending.extend(self.fetches.iter().filter(unfed).map(|output| output.node));
+        pending.extend(self.fetches.iter().filter_map(unfed));
         while let Some(id) = pending.pop() {
             if std::mem::replace(&mut kept[id.index()], true) {
                 continue;
             }
             let node = graph.node(id);
-            pending.extend(node.inputs.iter().filter(unfed).map(|input| input.node));
+            pending.extend(node.inputs.iter().filter_map(unfed));
             pending.extend(
                 node.control_inputs.iter().filter(|id| !self.fed_placeholders.contains_key(id)),
             );
@@ -180,6 +203,33 @@ fn resolve_feed(graph: &Graph, name: &str) -> Result<Output> {
         }
         _ => Ok(Output { node, index }),
     }
+}
+
+/// The two ends of a connection: the tensor that is replaced, and the one in its place.
+fn resolve_connection(graph: &Graph, connection: &Connection) -> Result<(Output, Output)> {
+    let Connection { from, to } = connection;
+    let (node, index) = parse_tensor_name(from);
+    let node = graph.find(node).ok_or_else(|| {
+        invalid_argument!("Requested tensor connection from unknown node: \"{to}\".")
+    })?;
+    let signature = &graph.node(node).signature;
+    if let Some(count) = signature.as_ref().map(|signature| signature.outputs.len())
+        && index as usize >= count
+    {
+        return Err(invalid_argument!(
+            "Requested tensor connection from unknown edge: \"{to}\" (actual number of outputs = \
+             {count})."
+        ));
+    }
+    let replaced = resolve_feed(graph, to)?;
+    if ancestors(graph, [node])[replaced.node.index()] {
+        return Err(invalid_argument!(
+            "Requested Tensor connection between nodes \"{}\" and \"{}\" would create a cycle.",
+            graph.node(replaced.node).name,
+            graph.node(node).name
+        ));
+    }
+    Ok((replaced, Output { node, index }))
 }
 
 fn resolve_fetch(graph: &Graph, name: &str) -> Result<Output> {
@@ -258,7 +308,8 @@ fn number(kept: &[bool]) -> Vec<Option<NodeId>> {
 mod tests {
     use expect_test::{Expect, expect};
 
-    use crate::testing::{UNOPTIMISED, plan_text, print_plan};
+    use crate::testing::{UNOPTIMISED, plan_spec, plan_text, print_plan};
+    use crate::{Connection, StepSpec};
 
     const GRAPH: &str = "
         x = Placeholder
@@ -323,6 +374,47 @@ mod tests {
               _send_c_0 = _Retval(_recv_c_0)
         "#]],
         );
+    }
+
+    #[test]
+    fn a_tensor_takes_the_place_of_another() {
+        let connected = |from: &str, to: &str| {
+            let spec = StepSpec {
+                feeds: vec!["x:0".to_owned()],
+                fetches: vec!["d:0".to_owned()],
+                connections: vec![Connection { from: from.to_owned(), to: to.to_owned() }],
+                ..StepSpec::default()
+            };
+            match plan_spec(GRAPH, &spec, &UNOPTIMISED) {
+                Ok(plan) => print_plan(&plan),
+                Err(error) => error.to_string(),
+            }
+        };
+        expect![[r#"
+            w0:
+              s = Split(_recv_x_0)
+              b = Neg(s:1)
+              d = Abs(b, ^_recv_x_0)
+              _recv_x_0 = _Arg
+              _send_d_0 = _Retval(d)
+        "#]]
+        .assert_eq(&connected("b:0", "c:0"));
+        expect![[r#"
+            w0:
+              d = Abs(_recv_x_0, ^_recv_x_0)
+              _recv_x_0 = _Arg
+              _send_d_0 = _Retval(d)
+        "#]]
+        .assert_eq(&connected("x", "c"));
+        expect![[r#"INVALID_ARGUMENT: Requested Tensor connection between nodes "s" and "d" would create a cycle."#]]
+            .assert_eq(&connected("d", "s"));
+        expect![[r#"INVALID_ARGUMENT: Requested tensor connection from unknown edge: "c" (actual number of outputs = 2)."#]]
+            .assert_eq(&connected("s:2", "c"));
+        expect![[r#"INVALID_ARGUMENT: Requested tensor connection from unknown node: "c"."#]]
+            .assert_eq(&connected("nothing", "c"));
+        expect!["INVALID_ARGUMENT: d:0 is both fed and fetched."].assert_eq(&connected("x", "d:0"));
+        expect!["NOT_FOUND: FeedInputs: unable to find feed output nothing"]
+            .assert_eq(&connected("x", "nothing"));
     }
 
     #[test]

@@ -300,14 +300,24 @@ pub(crate) fn plan_text(
     targets: &[&str],
     options: &Options,
 ) -> Result<Plan> {
-    let ops = ops();
     let owned = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
-    let spec = StepSpec { feeds: owned(feeds), fetches: owned(fetches), targets: owned(targets) };
+    let spec = StepSpec {
+        feeds: owned(feeds),
+        fetches: owned(fetches),
+        targets: owned(targets),
+        ..StepSpec::default()
+    };
+    plan_spec(text, &spec, options)
+}
+
+/// Plans any step with its client on `w0`.
+pub(crate) fn plan_spec(text: &str, spec: &StepSpec, options: &Options) -> Result<Plan> {
+    let ops = ops();
     let devices = devices();
     let devices = Devices { all: &devices, client: &devices[0] };
     let graph = parse(text, &ops)?;
     let placement = Placement::default().extend(&graph, &devices, options);
-    plan(&graph, &placement, &spec, &devices, &ops, &NoEvaluation, options)
+    plan(&graph, &placement, spec, &devices, &ops, &NoEvaluation, options)
 }
 
 /// Reads a graph.

@@ -171,7 +171,7 @@ proptest! {
         feeds.extend(extra.filter(|extra| !feeds.contains(extra)));
         let values: Vec<f32> = feeds.iter().map(|name| fed(name)).collect();
         let fetches = fetches.iter().map(|index| index.get(&tensors).clone()).collect();
-        let spec = StepSpec { feeds, fetches, targets: Vec::new() };
+        let spec = StepSpec { feeds, fetches, ..StepSpec::default() };
 
         let literal = Options { optimize: false, ..Options::default() };
         // Printed, not a number equals itself.

@@ -145,7 +145,7 @@ impl MasterService for MasterHandler {
         reply(
             async {
                 let session = self.master.session(&request.session_handle)?;
-                let callable = wire::callable(request.options.unwrap_or_default())?;
+                let callable = wire::callable(request.options.unwrap_or_default());
                 Ok(pb::MakeCallableResponse { handle: session.make_callable(callable).await? })
             }
             .await,

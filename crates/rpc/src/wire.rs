@@ -5,7 +5,7 @@ use std::time::Duration;
 use tensorfleet_cluster::{Callable, RunOptions, SessionOptions, StepCall, StepReply, Threads};
 use tensorfleet_graph::wire as graph_wire;
 use tensorfleet_graph::{FunctionLibrary, NodeDef};
-use tensorfleet_planner::Device;
+use tensorfleet_planner::{Connection, Device};
 use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_runtime::NodeRecord;
 use tensorfleet_tensor::wire as tensor_wire;
@@ -97,6 +97,7 @@ pub(crate) fn step_call(request: pb::RunStepRequest) -> Result<StepCall> {
         feeds: request.feed.into_iter().map(named_tensor).collect::<Result<_>>()?,
         fetches: request.fetch,
         targets: request.target,
+        connections: Vec::new(),
         options: run_options(request.options.as_ref()),
     })
 }
@@ -309,27 +310,32 @@ pub(crate) fn node_records(stats: &pb::StepStats) -> Vec<(String, Vec<NodeRecord
 }
 
 /// Reads a step to be prepared.
-pub(crate) fn callable(options: pb::CallableOptions) -> Result<Callable> {
-    if !options.tensor_connection.is_empty() {
-        return Err(tensorfleet_tensor::unimplemented_error!(
-            "callables with tensor_connection are not supported"
-        ));
-    }
-    Ok(Callable {
+pub(crate) fn callable(options: pb::CallableOptions) -> Callable {
+    let connection = |connection: pb::TensorConnection| Connection {
+        from: connection.from_tensor,
+        to: connection.to_tensor,
+    };
+    Callable {
         feeds: options.feed,
         fetches: options.fetch,
         targets: options.target,
+        connections: options.tensor_connection.into_iter().map(connection).collect(),
         options: run_options(options.run_options.as_ref()),
-    })
+    }
 }
 
 /// Writes a step to be prepared.
 pub(crate) fn callable_options(callable: Callable) -> pb::CallableOptions {
+    let connection = |connection: Connection| pb::TensorConnection {
+        from_tensor: connection.from,
+        to_tensor: connection.to,
+    };
     pb::CallableOptions {
         run_options: Some(run_options_proto(&callable.options)),
         feed: callable.feeds,
         fetch: callable.fetches,
         target: callable.targets,
+        tensor_connection: callable.connections.into_iter().map(connection).collect(),
         ..Default::default()
     }
 }

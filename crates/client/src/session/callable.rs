@@ -78,6 +78,7 @@ impl Session {
             feeds: feeds.iter().map(|fed| fed.name.clone()).collect(),
             fetches: names,
             targets,
+            connections: Vec::new(),
             options: RunOptions::default().to_cluster(),
         };
         let made = wait(self.handle(), self.backend.make_callable(&self.graph, callable));

@@ -285,6 +285,7 @@ impl Session {
             feeds: fed.into_named(),
             fetches: names,
             targets,
+            connections: Vec::new(),
             options: options.to_cluster(),
         };
         Ok((call, order))
