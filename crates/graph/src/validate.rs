@@ -133,12 +133,19 @@ fn check_allowed(
 
 /// Checks the number and the types of a node's inputs.
 pub(crate) fn inputs(graph: &Graph, node: &Node) -> Result<()> {
-    for (index, input) in node.inputs.iter().enumerate() {
+    for input in &node.inputs {
         let source = graph.node(input.node);
         if source.signature.is_some() && input.index as usize >= source.output_types().len() {
+            // The gradient of such a node reads outputs that a client has not told of.
+            let hint = match &*source.op {
+                "If" | "StatelessIf" | "While" | "StatelessWhile" => {
+                    " Try using tf.compat.v1.experimental.output_all_intermediates(True)."
+                }
+                _ => "",
+            };
             return Err(invalid_argument!(
-                "Node '{}': Connecting to invalid output {} of source node {} which has {} outputs. \
-                 Input {index}",
+                "Node '{}': Connecting to invalid output {} of source node {} which has {} \
+                 outputs.{hint}",
                 node.name,
                 input.index,
                 source.name,

@@ -29,6 +29,9 @@ impl fmt::Debug for ResourceHandle {
 /// A value of a type that only some ops understand: a list of tensors, an optional, a dataset.
 pub type Variant = Arc<dyn VariantValue>;
 
+/// A way to add two tensors of one type and shape.
+pub type AddTensors<'a> = &'a mut dyn FnMut(Tensor, Tensor) -> Result<Tensor>;
+
 /// What can be an element of a variant tensor.
 pub trait VariantValue: Any + fmt::Debug + Send + Sync {
     /// TensorFlow's name of the type, as `tensorflow::TensorList`.
@@ -37,7 +40,18 @@ pub trait VariantValue: Any + fmt::Debug + Send + Sync {
     /// The value of the same structure in which every number is zero: what a gradient starts from.
     fn zeros_like(&self) -> Result<Variant> {
         Err(internal!(
-            "No unary variant unary_op function found for op ZEROS_LIKE Variant type_name: {}",
+            "No unary variant unary_op function found for op ZEROS_LIKE Variant type_name: {} for \
+             device type: CPU",
+            self.type_name()
+        ))
+    }
+
+    /// The sum with another value of the same type, part by part: what gradients become where they
+    /// meet.
+    fn plus(&self, _other: &Variant, _add: AddTensors<'_>) -> Result<Variant> {
+        Err(internal!(
+            "No unary variant binary_op function found for op ADD Variant type_name: '{}' for \
+             device type: CPU",
             self.type_name()
         ))
     }

@@ -14,7 +14,7 @@ pub mod wire;
 
 pub use dtype::{DType, Element, QInt8, QInt16, QInt32, QUInt8, QUInt16};
 pub use error::{Code, Context, Error, Result};
-pub use handle::{EncodedVariant, ResourceHandle, Variant, VariantValue};
+pub use handle::{AddTensors, EncodedVariant, ResourceHandle, Variant, VariantValue};
 pub use memory::{try_repeat, try_vec};
 pub use shape::{MAX_RANK, PartialShape, Shape};
 pub use tensor::Tensor;

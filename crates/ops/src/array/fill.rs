@@ -14,6 +14,7 @@ use super::arguments::{check_size, is_legacy_scalar, is_legacy_vector, requested
 use super::copy::{Piece, assemble, parallel};
 use super::types;
 use super::view::View;
+use crate::list::arithmetic;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -191,8 +192,12 @@ impl Kernel for ZerosLike {
         let input = ctx.take_input(0)?;
         let zeros = match input.dtype() {
             DType::Variant => {
-                let zeros = input.variants()?.iter().map(|variant| variant.zeros_like());
-                Tensor::from_variants(input.shape().clone(), zeros.collect::<Result<_>>()?)?
+                let ([variant], true) = (input.variants()?, input.shape().is_scalar()) else {
+                    return Err(invalid_argument!(
+                        "ZerosLike non-scalar Tensor with dtype=DT_VARIANT is not supported."
+                    ));
+                };
+                Tensor::variant(arithmetic::zeros(variant)?)
             }
             DType::String => {
                 let zeros = vec![Bytes::new(); input.num_elements()];

@@ -7,9 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
 use tensorfleet_framework::Resource;
-use tensorfleet_tensor::{
-    DType, PartialShape, Result, Shape, Tensor, invalid_argument, unimplemented_error,
-};
+use tensorfleet_tensor::{DType, PartialShape, Result, Shape, Tensor, invalid_argument};
 
 use super::join::merge;
 use crate::sparse::number::add_tensors;
@@ -283,8 +281,11 @@ impl TensorArray {
                 self.name
             ));
         };
-        if matches!(self.dtype, DType::Resource | DType::Variant) {
-            return Err(unimplemented_error!("TensorArray of type {} has no zeros", self.dtype));
+        if !self.dtype.is_plain() {
+            return Err(invalid_argument!(
+                "tensor_array::TensorSetZero type not supported: {}",
+                self.dtype
+            ));
         }
         Tensor::zeros(self.dtype, shape)
     }

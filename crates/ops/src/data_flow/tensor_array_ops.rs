@@ -465,16 +465,18 @@ impl Kernel for Split {
         }
         let value = value_rows(ctx, 1, "Expected value to be at least a vector,")?;
         let lengths = lengths.values::<i64>()?;
-        let total = lengths
-            .iter()
-            .try_fold(0i64, |sum, &length| if length < 0 { None } else { sum.checked_add(length) })
-            .ok_or_else(|| invalid_argument!("Invalid value in lengths: {lengths:?}"))?;
+        let total = lengths.iter().fold(0i64, |sum, &length| sum.wrapping_add(length));
         if usize::try_from(total).ok() != Some(value.dims()[0]) {
             return Err(invalid_argument!(
                 "Expected sum of lengths to be equal to values.shape[0], but sum of lengths is \
                  {total} and value's shape is: {}",
                 value.shape()
             ));
+        }
+        // What is not negative and adds up can also not be too large.
+        let most = value.dims()[0] as i64;
+        if lengths.iter().any(|length| !(0..=most).contains(length)) {
+            return Err(invalid_argument!("Invalid value in lengths: {lengths:?}"));
         }
         let size = array.size()?;
         if size > lengths.len() || (size < lengths.len() && !array.is_dynamic()?) {

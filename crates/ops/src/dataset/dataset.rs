@@ -197,7 +197,7 @@ struct DatasetVariant(DatasetRef);
 
 impl VariantValue for DatasetVariant {
     fn type_name(&self) -> &str {
-        "tensorflow::DatasetVariant"
+        "tensorflow::DatasetVariantWrapper"
     }
 }
 

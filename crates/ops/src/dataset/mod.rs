@@ -29,7 +29,7 @@ mod map_defun;
 mod matching_files;
 mod memory;
 mod multi_device;
-mod optional;
+pub(crate) mod optional;
 mod padded_batch;
 mod parallel;
 mod parse_example;

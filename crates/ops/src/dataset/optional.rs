@@ -1,5 +1,6 @@
 //! Optionals: an element or nothing.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use tensorfleet_framework::gradient::only;
@@ -8,10 +9,13 @@ use tensorfleet_framework::{
 };
 use tensorfleet_graph::Output;
 use tensorfleet_tensor::{
-    DType, EncodedVariant, PartialShape, Result, Tensor, VariantValue, internal, invalid_argument,
+    AddTensors, DType, EncodedVariant, PartialShape, Result, Tensor, Variant, VariantValue,
+    internal, invalid_argument,
 };
 
 use super::dataset::{Element, Signature};
+use crate::list::arithmetic::zeros_of_part;
+use crate::logging::summarize;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -47,15 +51,43 @@ pub(super) const OPS: &[Op] = &[
     },
 ];
 
-const TYPE_NAME: &str = "tensorflow::data::Optional";
+pub(crate) const TYPE_NAME: &str = "tensorflow::data::Optional";
 
 /// An optional as an element of a variant tensor.
 #[derive(Clone, Debug)]
-struct Optional(Option<Element>);
+pub(crate) struct Optional(Option<Element>);
 
 impl VariantValue for Optional {
     fn type_name(&self) -> &str {
         TYPE_NAME
+    }
+
+    fn zeros_like(&self) -> Result<Variant> {
+        let zeros = |element: &Element| element.iter().map(zeros_of_part).collect();
+        Ok(Arc::new(Optional(self.0.as_ref().map(zeros).transpose()?)))
+    }
+
+    fn plus(&self, other: &Variant, add: AddTensors<'_>) -> Result<Variant> {
+        let other = from_variant(other)?;
+        let (own, other) = match (&self.0, &other.0) {
+            (Some(own), Some(other)) => (own, other),
+            (None, None) => return Ok(Arc::new(Optional(None))),
+            _ => {
+                return Err(invalid_argument!(
+                    "Cannot add optionals because one has a value and the other doesn't."
+                ));
+            }
+        };
+        if own.len() != other.len() {
+            return Err(invalid_argument!(
+                "Cannot add optionals because they have different numbers of components ({} vs. \
+                 {}).",
+                own.len(),
+                other.len()
+            ));
+        }
+        let sums = own.iter().zip(other).map(|(own, other)| add(own.clone(), other.clone()));
+        Ok(Arc::new(Optional(Some(sums.collect::<Result<_>>()?))))
     }
 
     fn encode(&self) -> Result<EncodedVariant> {
@@ -72,24 +104,39 @@ pub(super) fn into_tensor(element: Option<Element>) -> Tensor {
     Tensor::variant(Arc::new(Optional(element)))
 }
 
-fn from_tensor(tensor: &Tensor) -> Result<Optional> {
-    let what = "The given variant tensor does not hold an Optional.";
-    if tensor.dtype() != DType::Variant || !tensor.shape().is_scalar() {
-        return Err(invalid_argument!(
-            "Input to OptionalHasValue must be a scalar tensor containing an OptionalVariant object."
-        ));
+impl Optional {
+    /// The optional as messages show it.
+    pub(crate) fn debug(&self) -> String {
+        let Some(element) = &self.0 else { return "OptionalVariant<None>".to_owned() };
+        let values: Vec<String> = element.iter().map(summarize::with_type).collect();
+        format!("OptionalVariant<values: ({})>", values.join(", "))
     }
-    let variant = &tensor.variants()?[0];
+}
+
+/// Reads the optional in a variant.
+pub(crate) fn from_variant(variant: &Variant) -> Result<Cow<'_, Optional>> {
     if let Some(optional) = variant.downcast_ref::<Optional>() {
-        return Ok(optional.clone());
+        return Ok(Cow::Borrowed(optional));
     }
     match variant.downcast_ref::<EncodedVariant>() {
         Some(encoded) if encoded.type_name == TYPE_NAME => {
             let has_value = encoded.metadata == [1];
-            Ok(Optional(has_value.then(|| encoded.tensors.clone())))
+            Ok(Cow::Owned(Optional(has_value.then(|| encoded.tensors.clone()))))
         }
-        _ => Err(invalid_argument!("{what}")),
+        _ => Err(invalid_argument!("{} is no optional", variant.type_name())),
     }
+}
+
+/// Reads the optional that is the input of the op `op`.
+fn input<'a>(ctx: &'a KernelContext<'_>, op: &str) -> Result<Cow<'a, Optional>> {
+    let input = ctx.input(0)?;
+    let [variant] = input.variants()? else {
+        return Err(invalid_argument!(
+            "Input to {op} must be a scalar tensor containing an OptionalVariant object."
+        ));
+    };
+    from_variant(variant)
+        .map_err(|_| invalid_argument!("Input to {op} must be an OptionalVariant object."))
 }
 
 #[derive(Debug)]
@@ -130,7 +177,7 @@ impl Kernel for HasValue {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let has_value = from_tensor(ctx.input(0)?)?.0.is_some();
+        let has_value = input(ctx, "OptionalHasValue")?.0.is_some();
         ctx.set_output(0, Tensor::scalar(has_value));
         Ok(())
     }
@@ -145,12 +192,12 @@ impl Kernel for GetValue {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let Some(element) = from_tensor(ctx.input(0)?)?.0 else {
+        let Some(element) = input(ctx, "OptionalGetValue")?.into_owned().0 else {
             return Err(invalid_argument!("The given optional does not have a value."));
         };
         if element.len() != self.0.types.len() {
             return Err(invalid_argument!(
-                "The given optional has {} components, expected {}.",
+                "The given optional has {} components, expected {}",
                 element.len(),
                 self.0.types.len()
             ));

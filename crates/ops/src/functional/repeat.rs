@@ -77,7 +77,7 @@ impl AsyncKernel for While {
                 let answer = cond.call(&step, values.clone()).await?;
                 let [answer] = &answer[..] else {
                     return Err(invalid_argument!(
-                        "Expected a single scalar return value got {} tensors.",
+                        "Expected a single scalar return value from WhileOp cond, got {} tensors.",
                         answer.len()
                     ));
                 };

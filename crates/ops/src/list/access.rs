@@ -8,6 +8,7 @@ use tensorfleet_tensor::{DType, Result, Tensor, Variant, invalid_argument};
 use super::gradient;
 use super::tensor_list::{TensorList, from_variant, list_at, shape_at, take_list};
 use crate::data_flow::join::{merge, row};
+use crate::logging::summarize;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -81,25 +82,18 @@ pub(super) const OPS: &[Op] = &[
     },
 ];
 
-fn scalar_at(ctx: &KernelContext<'_>, index: usize, what: &str) -> Result<i32> {
-    let tensor = ctx.input(index)?;
-    if tensor.num_elements() != 1 {
-        return Err(invalid_argument!("{what} must be a scalar, but had shape {}", tensor.shape()));
-    }
-    tensor.scalar_value::<i32>()
-}
-
 #[derive(Debug)]
 struct PushBack {
     dtype: DType,
 }
 
-fn push(list: &mut TensorList, element: Tensor, dtype: DType) -> Result<()> {
+/// Appends an element; `place` is which of several lists it is, in words.
+fn push(list: &mut TensorList, element: Tensor, dtype: DType, place: &str) -> Result<()> {
     list.check_dtype(dtype)?;
     if !list.element_shape.is_compatible_with(element.shape()) {
         return Err(invalid_argument!(
-            "Tried to append a tensor with incompatible shape to a list. Op element shape: {} list \
-             shape: {}",
+            "Tried to append a tensor with incompatible shape to a list{place}. Op element shape: {} \
+             list shape: {}",
             element.shape(),
             list.element_shape
         ));
@@ -122,7 +116,7 @@ impl Kernel for PushBack {
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let mut list = take_list(ctx, 0)?;
-        push(&mut list, ctx.take_input(1)?, self.dtype)?;
+        push(&mut list, ctx.take_input(1)?, self.dtype, "")?;
         ctx.set_output(0, list.into_tensor());
         Ok(())
     }
@@ -143,7 +137,7 @@ impl Kernel for PushBackBatch {
         let (handles, batch) = (ctx.input(0)?, ctx.input(1)?);
         if batch.rank() == 0 {
             return Err(invalid_argument!(
-                "Expected tensor to be at least a vector, but received shape: {}",
+                "Expected tensor to be at least a vector, but saw shape: {}",
                 batch.shape()
             ));
         }
@@ -157,7 +151,7 @@ impl Kernel for PushBackBatch {
         let mut lists: Vec<Variant> = Vec::with_capacity(handles.num_elements());
         for (index, handle) in handles.variants()?.iter().enumerate() {
             let mut list = from_variant(handle)?.into_owned();
-            push(&mut list, row(batch, index)?, self.dtype)?;
+            push(&mut list, row(batch, index)?, self.dtype, &format!(" at index {index}"))?;
             lists.push(Arc::new(list));
         }
         let output = Tensor::from_variants(handles.shape().clone(), lists)?;
@@ -253,7 +247,14 @@ impl Kernel for GetItem {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let index = scalar_at(ctx, 1, "index")?;
+        let index = ctx.input(1)?;
+        if index.num_elements() != 1 {
+            return Err(invalid_argument!(
+                "index must be a scalar, but had shape {}",
+                index.shape()
+            ));
+        }
+        let index = index.scalar_value::<i32>()?;
         let list = list_at(ctx, 0)?;
         list.check_dtype(self.dtype)?;
         let found = usize::try_from(index).ok().and_then(|index| list.elements.get(index));
@@ -300,7 +301,14 @@ impl Kernel for SetItem {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let index = scalar_at(ctx, 1, "index")?;
+        let index = ctx.input(1)?;
+        if !index.shape().is_scalar() {
+            return Err(invalid_argument!(
+                "Expected argument 1 to be a scalar. Received{}",
+                summarize::with_type(index)
+            ));
+        }
+        let index = index.scalar_value::<i32>()?;
         let item = ctx.take_input(2)?;
         let mut list = take_list(ctx, 0)?;
         list.check_dtype(self.dtype)?;
@@ -337,7 +345,11 @@ impl Kernel for Resize {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let size = scalar_at(ctx, 1, "size")?;
+        let size = ctx.input(1)?;
+        if !size.shape().is_scalar() {
+            return Err(invalid_argument!("size must be a scalar"));
+        }
+        let size = size.scalar_value::<i32>()?;
         let count = usize::try_from(size).ok().filter(|&count| count <= MOST_ELEMENTS);
         let Some(count) = count else {
             return Err(invalid_argument!(

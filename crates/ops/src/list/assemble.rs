@@ -115,13 +115,18 @@ impl Kernel for Gather {
         list.check_dtype(self.dtype)?;
         let mut indices = Vec::new();
         let mut element = merge(&shape_at(ctx, 2)?, &list.element_shape)?;
+        let is_known = element.to_shape().is_some();
         for index in ctx.input(1)?.to_i64_vec()? {
             let found = usize::try_from(index).ok().filter(|&found| found < list.elements.len());
             let Some(found) = found else {
-                return Err(invalid_argument!(
-                    "Index {index} out o range; list only has {} elements.",
-                    list.elements.len()
-                ));
+                let count = list.elements.len();
+                return Err(if is_known {
+                    invalid_argument!("Index {index} out o range; list only has {count} elements.")
+                } else {
+                    invalid_argument!(
+                        "Trying to gather element {index} in a list with {count} elements."
+                    )
+                });
             };
             if let Some(value) = &list.elements[found] {
                 element = merge(&element, &value.shape().into())?;
@@ -167,19 +172,27 @@ impl Kernel for Concat {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let list = list_at(ctx, 0)?;
         list.check_dtype(self.dtype)?;
-        let (hint, leading) = match &self.element_shape {
-            Some(shape) => (shape.clone(), Vec::new()),
-            None => (shape_at(ctx, 1)?, ctx.input(2)?.to_i64_vec()?),
+        let (declared, leading) = match &self.element_shape {
+            // The first version neither looks at the first dimension nor at the list's own shape.
+            Some(shape) => {
+                let unknown_first = |dims: &Vec<Option<usize>>| {
+                    dims.iter().enumerate().map(|(i, dim)| dim.filter(|_| i > 0)).collect()
+                };
+                (PartialShape { dims: shape.dims.as_ref().map(unknown_first) }, Vec::new())
+            }
+            None => (merge(&shape_at(ctx, 1)?, &list.element_shape)?, ctx.input(2)?.to_i64_vec()?),
         };
-        if [&hint, &list.element_shape].iter().any(|shape| shape.dims.as_deref() == Some(&[])) {
-            return Err(invalid_argument!(
-                "Concat requires elements to be at least vectors, found scalars instead."
-            ));
-        }
-        let first_dims = |shape: &PartialShape| PartialShape {
-            dims: shape.dims.as_ref().map(|dims| dims.get(1..).unwrap_or(&[]).to_vec()),
+        let declared_first = match declared.dims.as_deref() {
+            Some([]) => {
+                return Err(invalid_argument!(
+                    "Concat requires elements to be at least vectors, found scalars instead."
+                ));
+            }
+            dims => dims.and_then(|dims| dims[0]),
         };
-        let mut rest = merge(&first_dims(&hint), &first_dims(&list.element_shape))?;
+        let mut rest =
+            PartialShape { dims: declared.dims.as_deref().map(|dims| dims[1..].to_vec()) };
+        let mut firsts = Vec::new();
         for (index, element) in list.elements.iter().enumerate() {
             let Some(element) = element else { continue };
             if element.rank() == 0 {
@@ -187,22 +200,35 @@ impl Kernel for Concat {
                     "Concat saw a scalar shape at index {index} but requires at least vectors."
                 ));
             }
+            if let Some(expected) = declared_first.filter(|&first| first != element.dims()[0]) {
+                return Err(invalid_argument!(
+                    "First entry of element_shape input does not match the first dim of list \
+                     element at index: {index} Expected: {expected} Actual: {}",
+                    element.dims()[0]
+                ));
+            }
+            firsts.push(element.dims()[0]);
             rest = merge(&rest, &(&without_first(element.shape())?).into())?;
         }
+        // Elements without a value are as long as the others, if those agree.
+        firsts.dedup();
+        let common_first = match firsts[..] {
+            [first] => Some(first),
+            _ => declared_first,
+        };
         let Some(rest) = rest.to_shape() else {
             return Err(if list.elements.is_empty() {
                 invalid_argument!(
                     "All except the first dimension must be fully defined when concating an empty \
-                     tensor list. element_shape: {hint}"
+                     tensor list. element_shape: {rest}"
                 )
             } else {
                 invalid_argument!(
-                    "Tried to concat list which only contains uninitialized tensors and has a \
-                     non-fully-defined element_shape: {hint}"
+                    "Trying to concat list with only uninitialized tensors but \
+                     element_shape_except_first_dim is not fully defined: {rest}"
                 )
             });
         };
-        let declared = list.element_shape.dims.as_ref().and_then(|dims| *dims.first()?);
         let mut parts = Vec::with_capacity(list.elements.len());
         let (mut lengths, mut rows) = (Vec::with_capacity(list.elements.len()), 0usize);
         for (index, element) in list.elements.iter().enumerate() {
@@ -211,8 +237,8 @@ impl Kernel for Concat {
                 None => {
                     let length = match leading.get(index) {
                         Some(&length) => usize::try_from(length).ok(),
-                        None if self.element_shape.is_some() => None,
-                        None => declared,
+                        None if self.element_shape.is_some() || !leading.is_empty() => None,
+                        None => common_first,
                     };
                     let Some(length) = length else {
                         if self.element_shape.is_none() {

@@ -1,10 +1,12 @@
 //! New lists: empty ones, and ones from the rows of a tensor.
 
+use std::sync::Arc;
+
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu, no_gradient};
-use tensorfleet_tensor::{DType, PartialShape, Result, Shape, Tensor, invalid_argument};
+use tensorfleet_tensor::{DType, PartialShape, Result, Tensor, Variant, invalid_argument};
 
 use super::gradient;
-use super::tensor_list::{TensorList, list_at, shape_at, take_list};
+use super::tensor_list::{TensorList, from_variant, shape_at, take_list};
 use crate::data_flow::join::{merge, row, without_first};
 
 pub(super) const OPS: &[Op] = &[
@@ -134,10 +136,10 @@ impl Kernel for Reserve {
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let count = ctx.input(1)?;
-        if count.num_elements() != 1 {
+        if count.num_elements() != 1 || count.rank() > 1 {
             return Err(invalid_argument!(
                 "The num_elements to reserve must be a tensor size 1, but got {}",
-                count.num_elements()
+                count.shape()
             ));
         }
         let count = count.scalar_value::<i32>()?;
@@ -226,6 +228,9 @@ impl Kernel for Scatter {
         let element_shape = shape_at(ctx, 2)?;
         let (tensor, indices) = (ctx.input(0)?, ctx.input(1)?.to_i64_vec()?);
         let size = match ctx.num_inputs() {
+            4 if !ctx.input(3)?.shape().is_scalar() => {
+                return Err(invalid_argument!("num_elements must be a scalar"));
+            }
             4 => ctx.input(3)?.scalar_value::<i32>()?,
             _ => -1,
         };
@@ -378,15 +383,19 @@ impl Kernel for ConcatLists {
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let (a, b) = (ctx.input(0)?, ctx.input(1)?);
-        if a.shape() != b.shape() || *a.shape() != Shape::SCALAR {
+        if a.shape() != b.shape() {
             return Err(invalid_argument!(
                 "Incompatible input TensorList tensor shapes: {} vs. {}",
                 a.shape(),
                 b.shape()
             ));
         }
-        let joined = self.join(&*list_at(ctx, 0)?, &*list_at(ctx, 1)?)?;
-        ctx.set_output(0, joined.into_tensor());
+        let mut joined: Vec<Variant> = Vec::with_capacity(a.num_elements());
+        for (a, b) in a.variants()?.iter().zip(b.variants()?) {
+            joined.push(Arc::new(self.join(&*from_variant(a)?, &*from_variant(b)?)?));
+        }
+        let joined = Tensor::from_variants(a.shape().clone(), joined)?;
+        ctx.set_output(0, joined);
         Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! Lists of tensors in variants.
 
 mod access;
+pub(crate) mod arithmetic;
 mod assemble;
 mod composite;
 mod gradient;

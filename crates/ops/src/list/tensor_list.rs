@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use tensorfleet_framework::KernelContext;
 use tensorfleet_tensor::{
-    DType, EncodedVariant, PartialShape, Result, Shape, Tensor, Variant, VariantValue,
-    invalid_argument,
+    AddTensors, DType, EncodedVariant, Error, PartialShape, Result, Shape, Tensor, Variant,
+    VariantValue, invalid_argument,
 };
 
+use super::arithmetic::{debug, zeros_of_part};
 use crate::data_flow::join::merge;
 
-const TYPE_NAME: &str = "tensorflow::TensorList";
+pub(super) const TYPE_NAME: &str = "tensorflow::TensorList";
 
 /// A list of tensors of one type.
 #[derive(Clone, Debug)]
@@ -32,16 +33,37 @@ impl VariantValue for TensorList {
     }
 
     fn zeros_like(&self) -> Result<Variant> {
-        let zeros = self.elements.iter().map(|element| match element {
-            Some(tensor) if tensor.dtype() == DType::Variant => {
-                let zeros = tensor.variants()?.iter().map(|variant| variant.zeros_like());
-                let zeros = zeros.collect::<Result<Vec<_>>>()?;
-                Tensor::from_variants(tensor.shape().clone(), zeros).map(Some)
-            }
-            Some(tensor) => Tensor::zeros(tensor.dtype(), tensor.shape().clone()).map(Some),
-            None => Ok(None),
-        });
+        let zeros = self.elements.iter().map(|e| e.as_ref().map(zeros_of_part).transpose());
         Ok(Arc::new(TensorList { elements: zeros.collect::<Result<_>>()?, ..self.clone() }))
+    }
+
+    /// What has no value counts as zeros.
+    fn plus(&self, other: &Variant, add: AddTensors<'_>) -> Result<Variant> {
+        let other = from_variant(other)?;
+        if self.dtype != other.dtype {
+            return Err(invalid_argument!(
+                "Trying to add two lists of tensors of different dtypes. One is {} and the other \
+                 is {}",
+                self.dtype,
+                other.dtype
+            ));
+        }
+        if self.elements.len() != other.elements.len() {
+            return Err(invalid_argument!(
+                "Trying to add two lists of tensors with different lengths. One is {} and the \
+                 other is {}",
+                self.elements.len(),
+                other.elements.len()
+            ));
+        }
+        let element_shape = merge(&self.element_shape, &other.element_shape)?;
+        let pairs = self.elements.iter().zip(&other.elements);
+        let elements = pairs.map(|pair| match pair {
+            (Some(a), Some(b)) => add(a.clone(), b.clone()).map(Some),
+            (a, b) => Ok(a.as_ref().or(b.as_ref()).cloned()),
+        });
+        let elements = elements.collect::<Result<_>>()?;
+        Ok(Arc::new(TensorList { element_shape, elements, ..self.clone() }))
     }
 
     /// The metadata is a row of variable-length integers, the shape a protocol buffer behind them.
@@ -121,38 +143,6 @@ impl TensorList {
         }
     }
 
-    /// The sums of the elements of two lists; what has no value counts as zeros.
-    pub(crate) fn plus(
-        &self,
-        other: &TensorList,
-        add: &mut dyn FnMut(Tensor, Tensor) -> Result<Tensor>,
-    ) -> Result<TensorList> {
-        if self.dtype != other.dtype {
-            return Err(invalid_argument!(
-                "Trying to add two lists of tensors of different dtypes. One is {} and the other \
-                 is {}",
-                self.dtype,
-                other.dtype
-            ));
-        }
-        if self.elements.len() != other.elements.len() {
-            return Err(invalid_argument!(
-                "Trying to add two lists of tensors with different lengths. One is {} and the \
-                 other is {}",
-                self.elements.len(),
-                other.elements.len()
-            ));
-        }
-        let element_shape = merge(&self.element_shape, &other.element_shape)?;
-        let pairs = self.elements.iter().zip(&other.elements);
-        let elements = pairs.map(|pair| match pair {
-            (Some(a), Some(b)) => add(a.clone(), b.clone()).map(Some),
-            (a, b) => Ok(a.as_ref().or(b.as_ref()).cloned()),
-        });
-        let elements = elements.collect::<Result<_>>()?;
-        Ok(TensorList { element_shape, elements, ..self.clone() })
-    }
-
     /// Puts the list into a tensor.
     pub(crate) fn into_tensor(self) -> Tensor {
         Tensor::variant(Arc::new(self))
@@ -170,10 +160,11 @@ pub(crate) fn from_variant(variant: &Variant) -> Result<std::borrow::Cow<'_, Ten
     {
         return Ok(std::borrow::Cow::Owned(list));
     }
-    Err(invalid_argument!(
-        "Input handle is not a list. Saw: 'Variant<type: {}>'",
-        variant.type_name()
-    ))
+    Err(invalid_argument!("Input handle is not a list. Saw: '{}'", debug(variant)))
+}
+
+fn not_one(input: &Tensor) -> Error {
+    invalid_argument!("Input list must be a scalar saw: {}", input.shape())
 }
 
 /// Reads the list that is an input.
@@ -181,9 +172,10 @@ pub(super) fn list_at<'a>(
     ctx: &'a KernelContext<'_>,
     index: usize,
 ) -> Result<std::borrow::Cow<'a, TensorList>> {
-    match ctx.input(index)?.variants()? {
+    let input = ctx.input(index)?;
+    match input.variants()? {
         [variant] => from_variant(variant),
-        _ => Err(invalid_argument!("Input list must be a scalar.")),
+        _ => Err(not_one(input)),
     }
 }
 
@@ -191,7 +183,7 @@ pub(super) fn list_at<'a>(
 pub(super) fn take_list(ctx: &mut KernelContext<'_>, index: usize) -> Result<TensorList> {
     let mut tensor = ctx.take_input(index)?;
     let [variant] = tensor.variants()? else {
-        return Err(invalid_argument!("Input list must be a scalar."));
+        return Err(not_one(&tensor));
     };
     if variant.downcast_ref::<TensorList>().is_none() || !tensor.is_unique() {
         return Ok(from_variant(variant)?.into_owned());
@@ -234,7 +226,7 @@ pub(super) fn shape_at(ctx: &KernelContext<'_>, index: usize) -> Result<PartialS
             }
             Ok(PartialShape::known(known))
         }
-        _ => Err(invalid_argument!("shape must be at most rank 1 but is rank {}", tensor.rank())),
+        _ => Err(invalid_argument!("Shape must be at most rank 1 but is rank {}", tensor.rank())),
     }
 }
 

@@ -7,12 +7,15 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
 use tensorfleet_tensor::{
-    DType, EncodedVariant, Result, Tensor, Variant, VariantValue, invalid_argument,
+    AddTensors, DType, EncodedVariant, Result, Tensor, Variant, VariantValue, internal,
+    invalid_argument,
 };
 
+use super::arithmetic::debug;
 use crate::data_flow::join::stack;
+use crate::logging::summarize;
 
-const TYPE_NAME: &str = "tensorflow::TensorMap";
+pub(super) const TYPE_NAME: &str = "tensorflow::TensorMap";
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -83,7 +86,7 @@ fn identity(key: &Tensor) -> Result<Identity> {
 }
 
 #[derive(Clone, Debug, Default)]
-struct TensorMap {
+pub(super) struct TensorMap {
     entries: BTreeMap<Identity, (Tensor, Tensor)>,
 }
 
@@ -93,11 +96,20 @@ impl VariantValue for TensorMap {
     }
 
     fn zeros_like(&self) -> Result<Variant> {
-        let entries = self.entries.iter().map(|(identity, (key, value))| {
-            let zeros = Tensor::zeros(value.dtype(), value.shape().clone())?;
-            Ok((identity.clone(), (key.clone(), zeros)))
-        });
-        Ok(Arc::new(TensorMap { entries: entries.collect::<Result<_>>()? }))
+        Ok(Arc::new(TensorMap::default()))
+    }
+
+    /// What only one of the maps has counts as it is.
+    fn plus(&self, other: &Variant, add: AddTensors<'_>) -> Result<Variant> {
+        let mut sum = self.clone();
+        for (identity, (key, value)) in &from_variant(other)?.entries {
+            let value = match self.entries.get(identity) {
+                Some((_, own)) => add(value.clone(), own.clone())?,
+                None => value.clone(),
+            };
+            sum.entries.insert(identity.clone(), (key.clone(), value));
+        }
+        Ok(Arc::new(sum))
     }
 
     fn encode(&self) -> Result<EncodedVariant> {
@@ -110,10 +122,8 @@ impl VariantValue for TensorMap {
     }
 }
 
-fn map_at<'a>(ctx: &'a KernelContext<'_>) -> Result<Cow<'a, TensorMap>> {
-    let [variant] = ctx.input(0)?.variants()? else {
-        return Err(invalid_argument!("Input map must be a scalar."));
-    };
+/// Reads the map in a variant.
+pub(super) fn from_variant(variant: &Variant) -> Result<Cow<'_, TensorMap>> {
     if let Some(map) = variant.downcast_ref::<TensorMap>() {
         return Ok(Cow::Borrowed(map));
     }
@@ -126,10 +136,14 @@ fn map_at<'a>(ctx: &'a KernelContext<'_>) -> Result<Cow<'a, TensorMap>> {
         }
         return Ok(Cow::Owned(map));
     }
-    Err(invalid_argument!(
-        "Input handle is not a map. Saw: 'Variant<type: {}>'",
-        variant.type_name()
-    ))
+    Err(invalid_argument!("Input handle is not a map. Saw: '{}'", debug(variant)))
+}
+
+fn map_at<'a>(ctx: &'a KernelContext<'_>) -> Result<Cow<'a, TensorMap>> {
+    match ctx.input(0)?.variants()? {
+        [variant] => from_variant(variant),
+        _ => Err(invalid_argument!("Input map must be a scalar.")),
+    }
 }
 
 fn set_map(ctx: &mut KernelContext<'_>, map: TensorMap) {
@@ -197,14 +211,16 @@ impl Kernel for Lookup {
         let key = ctx.input(1)?;
         let Some((_, value)) = map.entries.get(&identity(key)?) else {
             return Err(invalid_argument!(
-                "Trying to lookup non-existent key. Could not find key \"{key:?}\"."
+                "Trying to lookup non-existent key. Could not find key \"{}\".",
+                summarize::in_line(key, -1)
             ));
         };
         if value.dtype() != self.dtype {
-            return Err(invalid_argument!(
-                "Expected a value of type {}, found {}",
+            return Err(internal!(
+                "Output 0 of type {} does not match declared output type {} for node {{{{node {}}}}}",
+                value.dtype(),
                 self.dtype,
-                value.dtype()
+                ctx.node_name()
             ));
         }
         let value = value.clone();
@@ -226,7 +242,8 @@ impl Kernel for Erase {
         let key = ctx.input(1)?;
         if map.entries.remove(&identity(key)?).is_none() {
             return Err(invalid_argument!(
-                "Trying to erase non-existent item. Could not find key \"{key:?}\"."
+                "Trying to erase non-existent item. Could not find key \"{}\".",
+                summarize::in_line(key, -1)
             ));
         }
         set_map(ctx, map);
@@ -264,17 +281,13 @@ impl Kernel for StackKeys {
         let Some(first) = keys.first() else {
             return Err(invalid_argument!("TensorMapStackKeys cannot be called on empty map."));
         };
-        if let Some(other) =
-            keys.iter().find(|key| key.dtype() != self.dtype || key.shape() != first.shape())
-        {
-            return Err(invalid_argument!(
-                "Key does not match requested dtype or the shape of the first: {} {}, expected {} \
-                 {}",
-                other.dtype(),
-                other.shape(),
-                self.dtype,
-                first.shape()
-            ));
+        for key in &keys {
+            if key.dtype() != self.dtype {
+                return Err(invalid_argument!("Key does not match requested dtype."));
+            }
+            if key.shape() != first.shape() {
+                return Err(invalid_argument!("Keys must all have the same shape."));
+            }
         }
         let stacked = stack(self.dtype, first.shape(), &keys)?;
         ctx.set_output(0, stacked);

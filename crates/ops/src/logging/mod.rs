@@ -2,7 +2,7 @@
 
 mod assert;
 mod print;
-mod summarize;
+pub(crate) mod summarize;
 mod timestamp;
 
 use tensorfleet_framework::Op;

@@ -7,7 +7,7 @@ use tensorfleet_tensor::{DType, QInt8, QInt16, QInt32, QUInt8, QUInt16, Tensor, 
 
 /// The elements on one line, as `Assert` shows them: at most `max_entries` from the front, all if
 /// that is negative.
-pub(super) fn in_line(tensor: &Tensor, max_entries: i64) -> String {
+pub(crate) fn in_line(tensor: &Tensor, max_entries: i64) -> String {
     let count = tensor.num_elements();
     let limit = limit(max_entries, count);
     if tensor.dtype() == DType::Bool && limit == 0 {
@@ -24,6 +24,12 @@ pub(super) fn in_line(tensor: &Tensor, max_entries: i64) -> String {
         text.push_str("...");
     }
     text
+}
+
+/// A tensor's type and shape with its first elements, as messages name a tensor that does not fit.
+pub(crate) fn with_type(tensor: &Tensor) -> String {
+    let (dtype, shape) = (tensor.dtype(), tensor.shape());
+    format!("Tensor<type: {dtype} shape: {shape} values: {}>", in_line(tensor, 3))
 }
 
 fn dimension_in_line(

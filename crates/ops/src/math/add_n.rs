@@ -1,7 +1,5 @@
 //! `AddN`: the sum of tensors of one shape.
 
-use std::sync::Arc;
-
 use half::{bf16, f16};
 use num_complex::Complex;
 use tensorfleet_framework::{
@@ -11,7 +9,7 @@ use tensorfleet_kernels::{Parallel, Real};
 use tensorfleet_tensor::{DType, Element, Result, Tensor, dispatch, internal, invalid_argument};
 
 use super::dtypes::{NUMBERS, T_NUMBER};
-use crate::list::tensor_list::from_variant;
+use crate::list::arithmetic;
 
 /// Elements summed at a time, in the nearest cache.
 const BLOCK: usize = 512;
@@ -95,22 +93,12 @@ fn add_n(par: Parallel, mut inputs: Vec<Tensor>) -> Result<Tensor> {
     )
 }
 
-/// Adds variants of which each is a list: what gradients of loops are.
+/// Adds variants, one after the other: what gradients of loops are.
 fn add_variants(par: Parallel, inputs: &[Tensor]) -> Result<Tensor> {
     let mut sums = inputs[0].variants()?.to_vec();
     for input in &inputs[1..] {
         for (sum, other) in sums.iter_mut().zip(input.variants()?) {
-            let total = match (from_variant(sum), from_variant(other)) {
-                (Ok(a), Ok(b)) => a.plus(&b, &mut |a, b| add_n(par, vec![a, b]))?,
-                _ => {
-                    return Err(internal!(
-                        "No binary variant binary_op function found for binary variant op enum: 1 \
-                         Variant type_name: {}",
-                        sum.type_name()
-                    ));
-                }
-            };
-            *sum = Arc::new(total);
+            *sum = arithmetic::sum(sum, other, &mut |a, b| add_n(par, vec![a, b]))?;
         }
     }
     Tensor::from_variants(inputs[0].shape().clone(), sums)

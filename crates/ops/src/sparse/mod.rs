@@ -9,7 +9,7 @@ mod dense;
 mod many;
 pub(crate) mod number;
 mod parts;
-mod ragged;
+pub(crate) mod ragged;
 mod rearrange;
 mod reduce;
 mod segment;

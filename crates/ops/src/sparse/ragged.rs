@@ -5,7 +5,7 @@ mod gather;
 mod range;
 mod to_sparse;
 mod to_tensor;
-mod variant;
+pub(crate) mod variant;
 
 use tensorfleet_framework::Op;
 use tensorfleet_tensor::{DType, Result, Tensor, invalid_argument};

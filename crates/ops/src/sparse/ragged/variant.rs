@@ -9,11 +9,13 @@ use tensorfleet_framework::{
 };
 use tensorfleet_graph::Output;
 use tensorfleet_tensor::{
-    DType, EncodedVariant, Result, Shape, Tensor, Variant, VariantValue, invalid_argument,
+    AddTensors, DType, EncodedVariant, Result, Shape, Tensor, Variant, VariantValue,
+    invalid_argument,
 };
 
 use super::{read_nested, splits_tensor};
 use crate::data_flow::join::{join, without_first};
+use crate::list::arithmetic::zeros_of_part;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -61,11 +63,11 @@ pub(super) const OPS: &[Op] = &[
     },
 ];
 
-const TYPE_NAME: &str = "RaggedTensorVariant";
+pub(crate) const TYPE_NAME: &str = "RaggedTensorVariant";
 
 /// A ragged tensor.
 #[derive(Clone, Debug)]
-struct Ragged {
+pub(crate) struct Ragged {
     splits: Vec<Tensor>,
     values: Tensor,
 }
@@ -76,7 +78,27 @@ impl VariantValue for Ragged {
     }
 
     fn zeros_like(&self) -> Result<Variant> {
-        let values = Tensor::zeros(self.values.dtype(), self.values.shape().clone())?;
+        let values = zeros_of_part(&self.values)?;
+        Ok(Arc::new(Ragged { splits: self.splits.clone(), values }))
+    }
+
+    fn plus(&self, other: &Variant, add: AddTensors<'_>) -> Result<Variant> {
+        let other = from_variant(other)?;
+        if self.splits.len() != other.splits.len() {
+            return Err(invalid_argument!(
+                "Can't add RaggedTensorVariants of different ragged rank. {} vs. {}",
+                self.splits.len(),
+                other.splits.len()
+            ));
+        }
+        for (own, other) in self.splits.iter().zip(&other.splits) {
+            if own.raw() != other.raw() {
+                return Err(invalid_argument!(
+                    "Can't add RaggedTensorVariants with different row_splits."
+                ));
+            }
+        }
+        let values = add(self.values.clone(), other.values.clone())?;
         Ok(Arc::new(Ragged { splits: self.splits.clone(), values }))
     }
 
@@ -86,7 +108,7 @@ impl VariantValue for Ragged {
     }
 }
 
-fn from_variant(variant: &Variant) -> Result<Cow<'_, Ragged>> {
+pub(crate) fn from_variant(variant: &Variant) -> Result<Cow<'_, Ragged>> {
     if let Some(ragged) = variant.downcast_ref::<Ragged>() {
         return Ok(Cow::Borrowed(ragged));
     }
