@@ -89,6 +89,25 @@ def scatter_to_list():
     )
 
 
+def gathered_from_list(index):
+    made = raw.TensorListReserve(element_shape=-1, num_elements=3, element_dtype=tf.float32)
+    return raw.TensorListGather(
+        input_handle=made, indices=fed([index], np.int32), element_shape=-1, element_dtype=tf.float32
+    )
+
+
+def split(lengths):
+    made = raw.TensorArrayV3(size=3, dtype=tf.float32)
+    return raw.TensorArraySplitV3(
+        handle=made.handle, value=fed([1, 2, 3]), lengths=fed(lengths, np.int64), flow_in=made.flow
+    )
+
+
+def no_string():
+    made = raw.TensorArrayV3(size=2, dtype=tf.string, element_shape=[2])
+    return raw.TensorArrayReadV3(handle=made.handle, index=0, flow_in=made.flow, dtype=tf.string)
+
+
 REFUSED = {
     "negative rows of windows": (lambda: avg_pool_gradient([-9, 1, 2], [0, 2, 4, 6]), "Row sequence tensor values must not be negative, got -9  1  2"),
     "negative columns of windows": (lambda: avg_pool_gradient([0, 2, 4], [1, 2, -3, 4]), "Column sequence tensor values must not be negative, got  1  2 -3  4"),
@@ -106,6 +125,12 @@ REFUSED = {
     "a scalar of elements": (lambda: scattered(1, np.float32), "Input value for unpack must be at least a vector but received shape: []"),
     "scalars in a row": (lambda: joined(raw.TensorListFromTensor(tensor=fed([1]), element_shape=fed([], np.int32)), [], []), "Concat requires elements to be at least vectors, found scalars instead."),
     "elements without length": (lambda: joined(raw.TensorListReserve(element_shape=fed([-1], np.int32), num_elements=3, element_dtype=tf.float32), [-1], [1]), "List contains uninitialized tensor at index 1 but leading_dims has only 1 elements."),
+    "a vector of counts": (lambda: raw.StatelessRandomUniformV2(shape=[2], key=np.uint64([1]), counter=np.uint64([1, 2]), alg=fed([1], np.int32)), "input 3 (0-based) must have shape [], not [1]"),
+    "more samples than there are": (lambda: raw.RFFT(input=fed(ones([2, 64])), fft_length=fed([100], np.int32)), "Input dimension 1 must have length of at least 100 but got: 64"),
+    "a vector of names": (lambda: raw.ImageSummary(tag=v1.placeholder_with_default(["a"], None), tensor=fed(ones([1, 2, 2, 1]))), "Tags must be a scalar"),
+    "elements that are not there": (lambda: gathered_from_list(7), "Trying to gather element 7 in a list with 3 elements."),
+    "lengths that do not add up": (lambda: split([1, 2, -1]), "Expected sum of lengths to be equal to values.shape[0], but sum of lengths is 2 and value's shape is: [3]"),
+    "strings without a value": (no_string, "tensor_array::TensorSetZero type not supported: string"),
     "more places than rows": (scatter_to_list, "Invalid number of rows in input tensor. Expected: 2 Actual: 1"),
 }  # fmt: skip
 
@@ -215,3 +240,24 @@ def test_a_gradient_may_align_corners_and_centres(target):
     )
     with v1.Session(target) as session:
         assert session.run(gradient).sum() == 16
+
+
+def test_an_algorithm_of_other_devices_is_not_there(target):
+    state = raw.VarHandleOp(dtype=tf.int64, shape=[3], shared_name="state")
+    made = raw.AssignVariableOp(resource=state, value=np.int64([1, 2, 3]))
+    drawn = raw.StatefulStandardNormalV2(resource=state, algorithm=fed(2, np.int64), shape=[2])
+    with v1.Session(target) as session:
+        session.run(made)
+        with pytest.raises(tf.errors.UnimplementedError, match="Non-XLA devices don't support the ThreeFry algorithm"):
+            session.run(drawn)
+
+
+def test_what_a_summary_says_of_itself_may_be_nonsense(target):
+    written = raw.TensorSummaryV2(tag="t", tensor=[1.0], serialized_summary_metadata=fed_bytes(b"zz"))
+    with v1.Session(target) as session:
+        (value,) = v1.Summary.FromString(session.run(written)).value
+    assert value.HasField("metadata") and not value.metadata.ListFields()
+
+
+def fed_bytes(value):
+    return v1.placeholder_with_default(tf.constant(value), None)

@@ -6,7 +6,9 @@ use half::f16;
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, Op, Variable, cpu};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::random::{Philox, binomial, entropy};
-use tensorfleet_tensor::{DType, Result, Shape, Tensor, dispatch, internal, invalid_argument};
+use tensorfleet_tensor::{
+    DType, Result, Shape, Tensor, dispatch, internal, invalid_argument, unimplemented_error,
+};
 
 use super::distribution::{self, Continuous};
 use super::parameters::BinomialParameters;
@@ -118,6 +120,8 @@ pub(super) const OPS: &[Op] = &[
 
 /// The number by which TensorFlow names Philox.
 const PHILOX: i64 = 1;
+/// The number by which TensorFlow names an algorithm that it has only on other devices.
+const THREEFRY: i64 = 2;
 /// Blocks that the state moves on for each value: more than any distribution needs for one.
 const BLOCKS_PER_VALUE: u64 = 256;
 
@@ -125,6 +129,9 @@ fn check_algorithm(algorithm: i64) -> Result<()> {
     match algorithm {
         // Three leaves the choice to the device; on a CPU it is Philox.
         PHILOX | 3 => Ok(()),
+        THREEFRY => {
+            Err(unimplemented_error!("Non-XLA devices don't support the ThreeFry algorithm."))
+        }
         other => Err(invalid_argument!("Unsupported algorithm id: {other}")),
     }
 }
@@ -253,7 +260,11 @@ impl Kernel for Skip {
         algorithm_at(ctx, 1)?;
         let delta = ctx.input(2)?;
         if !delta.shape().is_scalar() {
-            return Err(invalid_argument!("delta must be of shape [], not {}", delta.shape()));
+            let what = match delta.dtype() {
+                DType::UInt64 => "input 2 (0-based) must have",
+                _ => "delta must be of",
+            };
+            return Err(invalid_argument!("{what} shape [], not {}", delta.shape()));
         }
         let delta = match delta.dtype() {
             DType::UInt64 => delta.scalar_value::<u64>()?,

@@ -155,7 +155,7 @@ pub(super) fn generator_of_seed(seed: &Tensor) -> Result<Philox> {
 /// The generator that the inputs `key`, `counter` and `alg` describe.
 pub(super) fn generator_of_key(key: &Tensor, counter: &Tensor, alg: &Tensor) -> Result<Philox> {
     if !alg.shape().is_scalar() {
-        return Err(invalid_argument!("algorithm must be of shape [], not {}", alg.shape()));
+        return Err(invalid_argument!("input 3 (0-based) must have shape [], not {}", alg.shape()));
     }
     let algorithm = match alg.scalar_value::<i32>()? {
         PHILOX | AUTO_SELECT => PHILOX,

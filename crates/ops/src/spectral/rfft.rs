@@ -68,7 +68,8 @@ fn lengths(input: &Tensor, lengths: &Tensor, rank: usize, inverse: bool) -> Resu
         let needed = if inverse && i + 1 == rank { length / 2 + 1 } else { length };
         if input.num_elements() > 0 && have < needed {
             return Err(invalid_argument!(
-                "Input dimension {i} must have length of at least {needed} but got: {have}"
+                "Input dimension {} must have length of at least {needed} but got: {have}",
+                input.rank() - rank + i
             ));
         }
         result.push(length);

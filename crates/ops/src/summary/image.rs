@@ -44,7 +44,7 @@ impl Kernel for ImageSummary {
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let (tags, images) = (ctx.input(0)?, ctx.input(1)?);
-        let [tag] = tags.strings()? else {
+        let ([tag], true) = (tags.strings()?, tags.shape().is_scalar()) else {
             return Err(invalid_argument!("Tags must be a scalar"));
         };
         let summary = wire::encode(self.0.entries(&String::from_utf8_lossy(tag), images)?)?;

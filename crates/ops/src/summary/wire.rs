@@ -182,9 +182,8 @@ fn encode_entry(entry: Entry) -> Result<pb::summary::Value> {
             Value::Tensor(tensor_wire::tensor_proto(&tensor)?)
         }
         Content::Tensor { tensor, metadata: bytes } => {
-            let decoded = pb::SummaryMetadata::decode(bytes)
-                .map_err(|_| invalid_argument!("Could not parse serialized_summary_metadata"))?;
-            metadata = Some(decoded);
+            // What cannot be read counts as nothing, as in TensorFlow.
+            metadata = Some(pb::SummaryMetadata::decode(bytes).unwrap_or_default());
             Value::Tensor(tensor_wire::tensor_proto(&tensor)?)
         }
     };

@@ -86,7 +86,8 @@ impl VariantValue for Ragged {
         let other = from_variant(other)?;
         if self.splits.len() != other.splits.len() {
             return Err(invalid_argument!(
-                "Can't add RaggedTensorVariants of different ragged rank. {} vs. {}",
+                "Can't add RaggedTensorVariants of different ragged rank. One is {} and the other is \
+                 {}",
                 self.splits.len(),
                 other.splits.len()
             ));
