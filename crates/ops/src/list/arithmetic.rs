@@ -36,14 +36,14 @@ fn decoded(variant: &Variant) -> Result<Variant> {
         Arc::new(value.into_owned())
     }
     if variant.downcast_ref::<EncodedVariant>().is_none() {
-        return Ok(variant.clone());
+        return Ok(Arc::clone(variant));
     }
     match variant.type_name() {
         optional::TYPE_NAME => optional::from_variant(variant).map(shared),
         ragged::TYPE_NAME => ragged::from_variant(variant).map(shared),
         tensor_list::TYPE_NAME => tensor_list::from_variant(variant).map(shared),
         tensor_map::TYPE_NAME => tensor_map::from_variant(variant).map(shared),
-        _ => Ok(variant.clone()),
+        _ => Ok(Arc::clone(variant)),
     }
 }
 
