@@ -3,7 +3,7 @@
 use tensorfleet_framework::{
     Attrs, Kernel, KernelContext, Op, ShapeContext, Value, cpu, no_gradient,
 };
-use tensorfleet_tensor::{Result, Shape, Tensor, invalid_argument};
+use tensorfleet_tensor::{Result, Shape, Tensor, invalid_argument, try_repeat};
 
 use super::arguments::{axis_in, integers, shape_of};
 use super::copy::{dims_of, parallel, units_mut};
@@ -89,7 +89,7 @@ fn one_hot(
         Some((at / inner * depth + index) * inner + at % inner)
     };
     if !dtype.is_plain() {
-        let mut source = vec![0u8; shape.num_elements()];
+        let mut source = try_repeat(0u8, shape.num_elements())?;
         let places = indices.iter().enumerate().filter_map(|(at, &index)| lit(at, index));
         places.for_each(|place| source[place] = 1);
         return take(&[off, on], shape, 1, parallel(ctx), |k| Row::Of {

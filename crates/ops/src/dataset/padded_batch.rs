@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tensorfleet_framework::{Attrs, Op};
 use tensorfleet_tensor::{
-    DType, Result, Shape, Tensor, data_loss, invalid_argument, unimplemented_error,
+    DType, Result, Shape, Tensor, data_loss, invalid_argument, try_repeat, unimplemented_error,
 };
 
 use super::batch::{batch_size, batches};
@@ -235,7 +235,7 @@ fn pad(tensors: &[&Tensor], padding: &Padding, component: usize) -> Result<Tenso
     let row = inner.num_elements();
     match padding.value.dtype() {
         DType::String => {
-            let mut out = vec![padding.value.strings()?[0].clone(); shape.num_elements()];
+            let mut out = try_repeat(padding.value.strings()?[0].clone(), shape.num_elements())?;
             for (index, tensor) in tensors.iter().enumerate() {
                 let values = tensor.strings()?;
                 for_each_run(tensor.dims(), &dims, |from, to, len| {

@@ -11,7 +11,7 @@ use tensorfleet_kernels::random::{
     truncation_blocks,
 };
 use tensorfleet_tensor::{
-    DType, Error, Result, Shape, Tensor, dispatch, internal, invalid_argument,
+    DType, Error, Result, Shape, Tensor, dispatch, internal, invalid_argument, try_repeat,
 };
 
 use super::generator::draw_binomial;
@@ -381,7 +381,7 @@ impl Kernel for StatelessTruncatedBetween {
                     min: minvals[places[2][at]],
                     max: maxvals[places[3][at]],
                 });
-                let mut rows = vec![T::default(); shape.num_elements()];
+                let mut rows = try_repeat(T::default(), shape.num_elements())?;
                 truncated_normal_between(philox, truncations, samples, &mut rows)
                     .map_err(truncation_error)?;
                 Tensor::build(shape, |out: &mut [T]| {

@@ -4,7 +4,7 @@ use tensorfleet_framework::{
     Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, ShapeContext,
     Value, cpu,
 };
-use tensorfleet_tensor::{DType, Element, Result, Shape, Tensor, invalid_argument};
+use tensorfleet_tensor::{DType, Element, Result, Shape, Tensor, invalid_argument, try_repeat};
 
 use super::number::{Number, for_number};
 use tensorfleet_tensor::PartialShape;
@@ -146,7 +146,7 @@ impl Kernel for ToDense {
         let stride = usize::from(values.rank() == 1);
         let output = match values.dtype() {
             DType::String => {
-                let mut output = vec![default.strings()?[0].clone(); shape.num_elements()];
+                let mut output = try_repeat(default.strings()?[0].clone(), shape.num_elements())?;
                 for (at, &offset) in offsets.iter().enumerate() {
                     output[offset] = values.strings()?[at * stride].clone();
                 }

@@ -5,7 +5,7 @@ use tensorfleet_framework::{
     Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, cpu,
 };
 use tensorfleet_kernels::pool::Pool;
-use tensorfleet_tensor::{DType, Result, Tensor, invalid_argument};
+use tensorfleet_tensor::{DType, Result, Tensor, invalid_argument, try_repeat};
 
 use super::super::REAL_NUMBERS;
 use super::places::for_each_place;
@@ -84,7 +84,7 @@ impl Kernel for MaxPoolWithArgmax {
         let pool = self.spec.pool(&*self.spec.windows(ctx, 1)?, input.dims())?;
         let (channels, shape) = (pool.channels, self.spec.last(&pool, false)?);
         let image = input.num_elements() / pool.batch.max(1);
-        let mut places = vec![0i64; shape.num_elements()];
+        let mut places = try_repeat(0i64, shape.num_elements())?;
         let output = for_real!(input.dtype(), T => {
             let values = input.values::<T>()?;
             Tensor::build(shape.clone(), |out: &mut [T]| {

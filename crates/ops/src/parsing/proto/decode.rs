@@ -3,7 +3,9 @@
 use bytes::Bytes;
 use prost_reflect::{Cardinality, DynamicMessage, MessageDescriptor, ReflectMessage, Value};
 use tensorfleet_framework::{Attrs, Kernel, KernelContext};
-use tensorfleet_tensor::{DType, Error, Result, Shape, Tensor, data_loss, invalid_argument};
+use tensorfleet_tensor::{
+    DType, Error, Result, Shape, Tensor, data_loss, invalid_argument, try_repeat,
+};
 
 use super::descriptor::{Field, find};
 use super::kind::{Kind, Scalar, Wire};
@@ -268,7 +270,7 @@ impl Column {
         let shape = Shape::new(&[prefix, &[width]].concat())?;
         if dtype == DType::String {
             let default = text(&field.default);
-            let mut texts = vec![default; shape.num_elements()];
+            let mut texts = try_repeat(default, shape.num_elements())?;
             for (out, row) in texts.chunks_mut(width).zip(&rows) {
                 out.iter_mut().zip(*row).for_each(|(out, value)| *out = text(value));
             }

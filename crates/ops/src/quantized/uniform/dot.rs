@@ -3,7 +3,9 @@
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::gemm::{Mat, matmul};
-use tensorfleet_tensor::{DType, QInt8, QInt32, Result, Shape, Tensor, invalid_argument};
+use tensorfleet_tensor::{
+    DType, QInt8, QInt32, Result, Shape, Tensor, invalid_argument, try_repeat,
+};
 
 use super::affine::{Affine, Bounds, Multiplier, check_positive};
 
@@ -105,7 +107,7 @@ fn sums(
                 .map(|(column, value)| i32::from(value.0).wrapping_sub(of_rhs.zero(column))),
         );
     }
-    let mut sums = vec![0; shape.num_elements()];
+    let mut sums = try_repeat(0, shape.num_elements())?;
     let par = Parallel::new(ctx.parallelism());
     let (left, right) = (Mat::new(lhs, shape.dims()[0], depth), Mat::new(&right, depth, columns));
     matmul(par, left, right, &mut sums);
