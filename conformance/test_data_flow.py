@@ -342,3 +342,23 @@ def test_what_is_wrong_is_said_in_tensorflow_s_words(target, name):
     with v1.Session(target) as session, pytest.raises(tf.errors.InvalidArgumentError) as raised:
         session.run(fetch)
     assert words in raised.value.message
+
+
+def test_a_barrier_refuses_what_does_not_fit_when_its_tuple_is_whole(target):
+    barrier = data_flow_ops.Barrier((tf.float32, tf.string), shapes=((), ()))
+    first, second = barrier.insert_many(0, ["key"], [[1.0, 2.0]]), barrier.insert_many(1, ["key"], ["word"])
+    with v1.Session(target) as session:
+        session.run(first)
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"tuple component 2. Expected \[\], got \[2\]"):
+            session.run(second)
+
+
+def test_an_empty_line_of_a_vocabulary_is_named_by_its_byte(target, tmp_path):
+    path = tmp_path / "words"
+    path.write_text("one\ntwo\n\nthree\n")
+    index = tf.lookup.TextFileIndex
+    words = tf.lookup.TextFileInitializer(str(path), tf.string, index.WHOLE_LINE, tf.int64, index.LINE_NUMBER)
+    table = tf.lookup.StaticHashTable(words, -1)
+    with v1.Session(target) as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="empty line found at position 9."):
+            session.run(table._init_op)

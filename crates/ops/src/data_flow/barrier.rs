@@ -10,6 +10,10 @@ use tensorfleet_tensor::{DType, Result, Shape, Tensor, cancelled, invalid_argume
 
 use super::watched::Watched;
 
+/// TensorFlow keeps a barrier's tuples in a queue, behind the number of insertion and the key, and
+/// its messages count those too.
+const HIDDEN_COMPONENTS: usize = 2;
+
 /// What a barrier was made for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Signature {
@@ -85,7 +89,7 @@ impl State {
         keys: &[Bytes],
         values: Vec<Tensor>,
         index: usize,
-        components: usize,
+        shapes: &[Shape],
     ) -> Result<()> {
         let name = &self.name;
         if self.closed {
@@ -115,7 +119,7 @@ impl State {
             }
             let begun = self.incomplete.entry(key.clone()).or_insert_with(|| {
                 *next_batch = batch.wrapping_add(1);
-                Begun { batch, components: vec![None; components] }
+                Begun { batch, components: vec![None; shapes.len()] }
             });
             if begun.components[index].is_some() {
                 return Err(invalid_argument!(
@@ -127,7 +131,17 @@ impl State {
             if begun.components.iter().all(Option::is_some)
                 && let Some(begun) = self.incomplete.remove(key)
             {
-                let components = begun.components.into_iter().flatten().collect();
+                let components: Vec<Tensor> = begun.components.into_iter().flatten().collect();
+                // As in TensorFlow, what does not fit shows when its tuple is whole, which is lost.
+                for (at, (value, shape)) in components.iter().zip(shapes).enumerate() {
+                    if value.shape() != shape {
+                        return Err(invalid_argument!(
+                            "Shape mismatch in tuple component {}. Expected {shape}, got {}",
+                            at + HIDDEN_COMPONENTS,
+                            value.shape()
+                        ));
+                    }
+                }
                 let element = Element { batch: begun.batch, key: key.clone(), components };
                 self.ready.entry(begun.batch).or_default().push_back(element);
             }
@@ -193,7 +207,9 @@ mod tests {
     fn insert(barrier: &Barrier, keys: &[&'static str], index: usize) -> Result<()> {
         let keys: Vec<Bytes> = keys.iter().map(|key| Bytes::from_static(key.as_bytes())).collect();
         let values = keys.iter().map(|_| Tensor::scalar(1f32)).collect();
-        barrier.state.change(|state| state.insert(&keys, values, index, 2))
+        barrier
+            .state
+            .change(|state| state.insert(&keys, values, index, &[Shape::SCALAR, Shape::SCALAR]))
     }
 
     fn take(barrier: &Barrier, count: usize, small: bool) -> Result<Option<Vec<Bytes>>> {
@@ -212,6 +228,18 @@ mod tests {
         insert(&barrier, &["w"], 0).unwrap();
         let twice = insert(&barrier, &["w"], 0).unwrap_err();
         assert!(twice.message().contains("already has a value"), "{twice}");
+    }
+
+    #[test]
+    fn what_does_not_fit_shows_when_its_tuple_is_whole() {
+        let signature = Signature { dtypes: vec![DType::Float; 2], shapes: Vec::new() };
+        let barrier = Barrier::new("b", signature);
+        let keys = [Bytes::from_static(b"x")];
+        let pair = Tensor::vector(&[1f32, 2.]).unwrap();
+        let shapes = [Shape::SCALAR, Shape::SCALAR];
+        barrier.state.change(|state| state.insert(&keys, vec![pair], 0, &shapes)).unwrap();
+        let error = insert(&barrier, &["x"], 1).unwrap_err();
+        assert_eq!(error.message(), "Shape mismatch in tuple component 2. Expected [], got [2]");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use tensorfleet_framework::{
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
 
 use super::barrier::{Barrier, Element, Signature};
-use super::join::{row, stack, without_first};
+use super::join::{row, stack};
 use super::named::{Named, check_signature, input_words, resource_of, shape_list, type_list};
 
 pub(super) const OPS: &[Op] = &[
@@ -68,10 +68,6 @@ pub(super) const OPS: &[Op] = &[
         ..Op::DEFAULT
     },
 ];
-
-/// TensorFlow keeps a barrier's tuples in a queue, behind the number of insertion and the key, and
-/// its messages count those too.
-const HIDDEN_COMPONENTS: usize = 2;
 
 #[derive(Debug)]
 struct Make {
@@ -161,18 +157,10 @@ impl Kernel for InsertMany {
                 values.shape()
             ));
         }
-        if without_first(values.shape())? != shapes[index] {
-            return Err(invalid_argument!(
-                "Shape mismatch in tuple component {}. Expected {}, got {}",
-                index + HIDDEN_COMPONENTS,
-                shapes[index],
-                without_first(values.shape())?
-            ));
-        }
         let keys = keys.strings()?;
         let rows = (0..keys.len()).map(|at| row(values, at));
         let rows: Vec<Tensor> = rows.collect::<Result<_>>()?;
-        barrier.state.change(|state| state.insert(keys, rows, index, dtypes.len()))
+        barrier.state.change(|state| state.insert(keys, rows, index, shapes))
     }
 }
 

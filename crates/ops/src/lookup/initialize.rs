@@ -214,7 +214,8 @@ impl InitializeFromTextFile {
             let Some(line) = file.line()? else { break };
             if line.is_empty() {
                 return Err(invalid_argument!(
-                    "Invalid content in {name}: empty line found at position {count}."
+                    "Invalid content in {name}: empty line found at position {}.",
+                    file.position()
                 ));
             }
             let parts: Vec<&[u8]> = match fields {
