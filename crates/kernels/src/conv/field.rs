@@ -100,7 +100,8 @@ impl<T: Real> Source<'_, T> {
             return Vec::new();
         }
         let line = depth.span() * width.extent(width.outputs) * self.channels.len();
-        let row_bytes = line * height.step * size_of::<T::Wide>();
+        // A step may be as large as an attribute can say.
+        let row_bytes = line.saturating_mul(height.step).saturating_mul(size_of::<T::Wide>());
         let threads = if par == Parallel::SERIAL { 1 } else { 2 * par.threads() };
         let fitting = (BAND_BYTES / row_bytes.max(1)).max(1);
         let shared = height.outputs.div_ceil(threads.div_ceil(slices));
@@ -108,7 +109,7 @@ impl<T: Real> Source<'_, T> {
         let together = if rows < height.outputs {
             1
         } else {
-            let fitting = UNIT_BYTES / (rows * row_bytes).max(1);
+            let fitting = UNIT_BYTES / rows.saturating_mul(row_bytes).max(1);
             let needed = UNIT_POSITIONS.div_ceil(rows * width.outputs);
             fitting.min(needed).min(slices.div_ceil(threads)).max(1)
         };

@@ -105,6 +105,8 @@ fn shapes() -> Vec<Conv> {
         image(1, Axis::new(4, 3, 1, 1, (0, 7)), Axis::new(4, 3, 5, 1, (6, 2)), 2, 3),
         // A stride beyond the filter leaves inputs without gradient.
         image(3, Axis::same(7, 1, 3, 1), Axis::valid(8, 1, 2, 1), 6, 9),
+        // A stride beyond everything.
+        image(2, Axis::same(5, 3, usize::MAX / 2, 1), Axis::same(3, 2, 1, 1), 3, 4),
         // Columns of one, two and three vectors, and a part of one.
         image(1, Axis::same(7, 3, 1, 1), Axis::same(9, 3, 1, 1), 16, 32),
         image(1, Axis::same(7, 5, 1, 1), Axis::same(9, 3, 2, 1), 33, 48),

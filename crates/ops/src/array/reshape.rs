@@ -19,7 +19,7 @@ pub(super) const OPS: &[Op] = &[
         attrs: &["shape: shape", "T: type"],
         kernels: &[cpu::<EnsureShape>()],
         shape: Some(ensured),
-        gradient: Some(ensure_gradient),
+        gradient: Some(crate::control::through),
         ..Op::DEFAULT
     },
     Op {
@@ -241,10 +241,6 @@ fn back(g: &GradientContext<'_>) -> InputGradients {
     let mut gradients = vec![None; g.num_inputs()];
     gradients[0] = Some(g.reshape_like(g.grad(0)?, g.input(0))?.into());
     Ok(gradients)
-}
-
-fn ensure_gradient(g: &GradientContext<'_>) -> InputGradients {
-    Ok(vec![g.grad_or_none(0)])
 }
 
 fn ensured(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>> {

@@ -121,7 +121,7 @@ impl Kernel for Snapshot {
 }
 
 /// The gradient goes through, sparse ones as they are.
-fn through(g: &GradientContext<'_>) -> InputGradients {
+pub(crate) fn through(g: &GradientContext<'_>) -> InputGradients {
     Ok(vec![g.grad_or_none(0)])
 }
 

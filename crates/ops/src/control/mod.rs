@@ -6,6 +6,8 @@ mod identity;
 mod select;
 mod send_recv;
 
+pub(crate) use identity::through;
+
 use tensorfleet_framework::Op;
 
 pub(super) const OPS: &[&[Op]] =

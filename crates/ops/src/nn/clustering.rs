@@ -26,6 +26,7 @@ pub(super) const OPS: &[Op] = &[
         ],
         outputs: &["samples: float"],
         kernels: &[cpu::<PlusPlus>()],
+        differs: "No more retries than there are points.",
         ..Op::DEFAULT
     },
     Op {
@@ -191,6 +192,8 @@ impl Kernel for PlusPlus {
         }
         // A few more tries the more points there are to choose, if the caller does not say.
         let retries = if retries < 0 { 2 + (count as f64).ln() as i64 } else { retries };
+        // There is nothing new to find after that, and a step must end.
+        let retries = retries.min(rows as i64);
         let values = points.values::<f32>()?;
         let mut chooser = Chooser::new(values, rows, columns, seed);
         let mut out = Vec::with_capacity(count as usize * columns);

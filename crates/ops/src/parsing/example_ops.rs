@@ -123,6 +123,18 @@ pub(super) fn ragged_kinds(
 }
 
 impl Features {
+    /// Some ops say how many sparse features there are beside their types.
+    fn check_num_sparse(&self, attrs: &Attrs<'_>) -> Result<()> {
+        let declared = attrs.int("num_sparse")?;
+        if declared != self.sparse.len() as i64 {
+            return Err(invalid_argument!(
+                "len(sparse_types) != num_sparse: {} vs. {declared}",
+                self.sparse.len()
+            ));
+        }
+        Ok(())
+    }
+
     pub(super) fn new(attrs: &Attrs<'_>) -> Result<Features> {
         let ragged = match attrs.get("ragged_value_types") {
             Some(_) => ragged_kinds(attrs, "ragged_value_types", "ragged_split_types")?,
@@ -259,13 +271,7 @@ struct ParseExampleV2(Features);
 impl Kernel for ParseExampleV2 {
     fn new(attrs: &Attrs<'_>) -> Result<ParseExampleV2> {
         let features = Features::new(attrs)?;
-        let declared = attrs.int("num_sparse")?;
-        if declared != features.sparse.len() as i64 {
-            return Err(invalid_argument!(
-                "len(sparse_types) != num_sparse: {} vs. {declared}",
-                features.sparse.len()
-            ));
-        }
+        features.check_num_sparse(attrs)?;
         Ok(ParseExampleV2(features))
     }
 
@@ -321,6 +327,7 @@ struct ParseSingleExample {
 impl Kernel for ParseSingleExample {
     fn new(attrs: &Attrs<'_>) -> Result<ParseSingleExample> {
         let features = Features::new(attrs)?;
+        features.check_num_sparse(attrs)?;
         let (sparse, dense) = (attrs.strings("sparse_keys")?, attrs.strings("dense_keys")?);
         for (keys, types, what) in [
             (sparse.len(), features.sparse.len(), "sparse"),

@@ -4,8 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use crate::shapes::scalar;
 use tensorfleet_framework::{
-    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, Resources, Value, Variable,
-    anonymous_handle, cpu, no_gradient,
+    Attrs, Kernel, KernelContext, Op, Resources, Value, Variable, anonymous_handle, cpu,
+    no_gradient,
 };
 use tensorfleet_tensor::{
     Code, DType, PartialShape, ResourceHandle, Result, Tensor, failed_precondition,
@@ -38,7 +38,8 @@ pub(super) const OPS: &[Op] = &[
         attrs: &["dtype: type"],
         stateful: true,
         kernels: &[cpu::<ReadVariable>()],
-        gradient: Some(read_gradient),
+        // The gradient of a variable's handle is that of its value.
+        gradient: Some(crate::control::through),
         ..Op::DEFAULT
     },
     Op {
@@ -394,11 +395,6 @@ impl Kernel for DisableCopyOnRead {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         existing(ctx, 0).map(drop)
     }
-}
-
-/// The gradient of a variable's handle is that of its value.
-fn read_gradient(g: &GradientContext<'_>) -> InputGradients {
-    Ok(vec![g.grad_or_none(0)])
 }
 
 #[cfg(test)]

@@ -96,6 +96,7 @@ pub(super) const OPS: &[Op] = &[
         ],
         stateful: true,
         kernels: &[cpu::<DebugIdentityV2>()],
+        gradient: Some(crate::control::through),
         differs: "`debug_urls` must be empty: the files of the second debugger are not written.",
         ..Op::DEFAULT
     },
