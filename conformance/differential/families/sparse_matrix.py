@@ -130,7 +130,8 @@ def cholesky(op, draw):
         return [dense(factor, dtype), tf.raw_ops.SparseMatrixNNZ(sparse_matrix=factor)]
 
     for dtype in TYPES:
-        for shape in ([1, 1], [5, 5], [9, 9], [2, 4, 4], [0, 0]):
+        # TensorFlow divides by zero where there are no rows.
+        for shape in ([1, 1], [5, 5], [9, 9], [2, 4, 4]):
             value = positive(draw, dtype, shape)
             orders = [draw.permutation(shape[-1]) for _ in range(shape[0] if len(shape) == 3 else 1)]
             order = np.int32(orders) if len(shape) == 3 else np.int32(orders[0])
@@ -147,6 +148,6 @@ def cholesky(op, draw):
     "SparseMatrixOrderingAMD", tolerance=OnlyShapes(reason="of orders that are equally good another one may be chosen")
 )
 def ordering(op, draw):
-    for shape in ([1, 1], [6, 6], [2, 5, 5], [3, 4]):
+    for shape in ([1, 1], [6, 6], [2, 5, 5]):
         value = sparse(draw, tf.float32, shape)
         yield case(op, [value], lambda value: [tf.raw_ops.SparseMatrixOrderingAMD(input=matrix(value))])

@@ -62,8 +62,9 @@ impl Kernel for Concat {
                 ));
             }
         }
+        // Zero is always in the range.
         let to = Range {
-            low: lows.iter().copied().fold(f32::MAX, f32::min),
+            low: lows.iter().copied().fold(0.0, f32::min),
             high: highs.iter().copied().fold(f32::MIN, f32::max),
         };
         let to = if values[0].dtype() == DType::QInt32 {

@@ -95,13 +95,11 @@ impl Regularization {
     }
 
     fn shrink(self, weight: f64) -> f64 {
-        let left = weight.abs() - f64::from(self.shrinkage);
-        if left > 0.0 { left.copysign(weight) } else { 0.0 }
+        (weight.abs() - f64::from(self.shrinkage)).max(0.0).copysign(weight)
     }
 
     fn shrink_f32(self, weight: f32) -> f32 {
-        let left = weight.abs() - self.shrinkage;
-        if left > 0.0 { left.copysign(weight) } else { 0.0 }
+        (weight.abs() - self.shrinkage).max(0.0).copysign(weight)
     }
 }
 
