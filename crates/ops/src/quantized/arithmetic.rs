@@ -25,7 +25,6 @@ pub(super) const OPS: &[Op] = &[
         inputs: INPUTS,
         outputs: OUTPUTS,
         attrs: TYPES,
-        commutative: true,
         kernels: &[cpu::<Add>()
             .types("T1", &[DType::QUInt8])
             .types("T2", &[DType::QUInt8])
@@ -38,7 +37,6 @@ pub(super) const OPS: &[Op] = &[
         inputs: INPUTS,
         outputs: OUTPUTS,
         attrs: TYPES,
-        commutative: true,
         kernels: &[cpu::<Mul>()
             .types("T1", &[DType::QUInt8])
             .types("T2", &[DType::QUInt8])
