@@ -2,6 +2,8 @@
 //!
 //! No kernel can be faster than this, so benchmarks put their figures beside it.
 
+use std::hint::black_box;
+
 #[cfg(target_arch = "x86_64")]
 use crate::conv::lanes::x86::{Avx2Single, Avx512Single};
 use crate::conv::lanes::{Lanes, Portable};
@@ -49,8 +51,13 @@ unsafe fn chains<L: Lanes<Element = f32>>(rounds: usize) -> (usize, f32) {
     let mut lanes = [0.0; 64];
     // SAFETY: the caller vouches for the instructions; a vector has fewer lanes than the array.
     unsafe {
-        let half = L::splat(0.5);
-        let mut sums = [L::splat(1.0); CHAINS];
+        // Numbers that the compiler does not know: it would find out where chains lead, or that they
+        // are all the same.
+        let half = L::splat(black_box(0.5));
+        let mut sums = [half; CHAINS];
+        for sum in &mut sums {
+            *sum = L::splat(black_box(0.25));
+        }
         for _ in 0..rounds {
             for sum in &mut sums {
                 // Tends to 1, so that no number becomes large or denormal.
