@@ -1,8 +1,9 @@
 //! The gRPC services and clients: translation between the wire and the cluster crate.
 //!
-//! The only crate that knows tonic.
+//! The only crate that knows tonic and hyper.
 
 mod deadline;
+mod grpc;
 mod health;
 mod link;
 mod master;

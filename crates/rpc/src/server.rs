@@ -16,9 +16,9 @@ use tensorfleet_runtime::ComputePool;
 use tensorfleet_tensor::{Result, invalid_argument, not_found, unavailable};
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 
-use crate::deadline::Deadline;
+use crate::grpc::Grpc;
 use crate::health::HealthHandler;
 use crate::link::{Links, Token, accept};
 use crate::master::MasterHandler;
@@ -85,9 +85,6 @@ impl fmt::Debug for Server {
 /// How long calls that are under way may go on when the server stops.
 const DRAIN: Duration = Duration::from_millis(500);
 
-/// How many accepted connections may wait for gRPC to take them.
-const ACCEPTED: usize = 64;
-
 impl Server {
     /// Starts to serve on the runtime that it is called in.
     pub fn start(listener: Listener, config: ServerConfig) -> Result<Server> {
@@ -126,42 +123,18 @@ impl Server {
             recent_tensors: Arc::default(),
         };
         let stop = watch::Sender::new(false);
-        let router = transport::tune_server(tonic::transport::Server::builder())
-            .add_service(Deadline(
-                MasterServiceServer::new(MasterHandler { master, recent: Arc::default() })
-                    .max_decoding_message_size(transport::MAX_MESSAGE)
-                    .max_encoding_message_size(usize::MAX),
-            ))
-            .add_service(Deadline(WorkerService::new(worker_handler.clone())))
-            .add_service(HealthServer::new(HealthHandler { stop: stop.subscribe() }));
-        let (grpc, mut connections) = mpsc::channel(ACCEPTED);
-        let incoming = futures_util::stream::poll_fn(move |cx| connections.poll_recv(cx));
+        let grpc = Grpc {
+            master: MasterServiceServer::new(MasterHandler { master, recent: Arc::default() })
+                .max_decoding_message_size(transport::MAX_MESSAGE)
+                .max_encoding_message_size(usize::MAX),
+            worker: WorkerService::new(worker_handler.clone()),
+            health: HealthServer::new(HealthHandler { stop: stop.subscribe() }),
+        };
         let doors = Links { token, handler: worker_handler, stop: stop.subscribe(), drain: DRAIN };
-        let accepting = accept(listener, grpc, doors);
-        let mut stopped = stop.subscribe();
-        let mut forced = stop.subscribe();
         let ended = watch::Sender::new(false);
         let joined = ended.subscribe();
         tokio::spawn(async move {
-            let graceful = router.serve_with_incoming_shutdown(incoming, async move {
-                // An error means that the server was dropped, which stops it as well.
-                let _ = stopped.wait_for(|stop| *stop).await;
-            });
-            let force = async move {
-                let _ = forced.wait_for(|stop| *stop).await;
-                tokio::time::sleep(DRAIN).await;
-            };
-            let serving = async {
-                tokio::select! {
-                    outcome = graceful => {
-                        if let Err(error) = outcome {
-                            tracing::error!("the server failed: {error}");
-                        }
-                    }
-                    () = force => {}
-                }
-            };
-            tokio::join!(accepting, serving);
+            accept(listener, grpc, doors).await;
             ended.send_replace(true);
         });
         Ok(Server { address, stop, stopped: joined, task, neighbours, known_as })

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use tonic::transport::{Endpoint, Server};
+use hyper::server::conn::http2;
+use tonic::transport::Endpoint;
 
 /// The largest message that a server reads: no larger one can be read by anybody. Room for a message
 /// is made when its length is known, before it has come.
@@ -38,10 +39,11 @@ pub(crate) fn tune_client(endpoint: Endpoint) -> Endpoint {
 }
 
 /// Settings of the server.
-pub(crate) fn tune_server(server: Server) -> Server {
+pub(crate) fn tune_server<E>(mut server: http2::Builder<E>) -> http2::Builder<E> {
     server
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)
         .max_frame_size(FRAME)
-        .max_concurrent_streams(None)
+        .max_concurrent_streams(None);
+    server
 }

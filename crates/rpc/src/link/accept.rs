@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream, UnixListener};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
 
 use super::MAGIC;
 use super::offer::{Token, greet};
 use super::serve::Served;
 use super::socket::Socket;
+use crate::grpc::Grpc;
 use crate::worker::WorkerHandler;
 
 /// How long a server that cannot accept, as for want of file descriptors, waits to try again.
@@ -19,12 +21,9 @@ const RETRY: Duration = Duration::from_millis(50);
 /// How long a client may take to greet.
 const GREETING: Duration = Duration::from_secs(5);
 
-/// Accepts connections until the server stops, and hands those that speak gRPC on.
-pub(crate) async fn accept(
-    listener: TcpListener,
-    grpc: mpsc::Sender<io::Result<TcpStream>>,
-    links: Links,
-) {
+/// Accepts connections until the server stops, and waits until those that there are have ended.
+pub(crate) async fn accept(listener: TcpListener, grpc: Grpc, links: Links) {
+    let mut connections = JoinSet::new();
     let mut stop = links.stop.clone();
     let unix = links.token.and_then(|token| {
         let refused =
@@ -34,7 +33,9 @@ pub(crate) async fn accept(
     loop {
         let accepted = tokio::select! {
             // An error means that the server is gone.
-            _ = stop.wait_for(|stop| *stop) => return,
+            _ = stop.wait_for(|stop| *stop) => break,
+            // Ended; a panic has been told by its hook.
+            Some(_) = connections.join_next() => continue,
             accepted = listener.accept() => accepted.map(|(socket, _)| Door::Port(socket)),
             accepted = next(unix.as_ref()) => accepted.map(Door::Inside),
         };
@@ -47,7 +48,7 @@ pub(crate) async fn accept(
             }
         };
         let (grpc, links) = (grpc.clone(), links.clone());
-        tokio::spawn(async move {
+        connections.spawn(async move {
             match door {
                 Door::Inside(socket) => links.serve(socket).await,
                 Door::Port(socket) => {
@@ -59,13 +60,14 @@ pub(crate) async fn accept(
                         Ok(len) if len == start.len() && start == MAGIC => {
                             links.serve(Socket::Tcp(socket)).await;
                         }
-                        // A server that no longer listens has dropped the other end.
-                        _ => drop(grpc.send(Ok(socket)).await),
+                        _ => grpc.serve(socket, links.stop, links.drain).await,
                     }
                 }
             }
         });
     }
+    drop((listener, unix));
+    while connections.join_next().await.is_some() {}
 }
 
 enum Door {

@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 use bytes::{BufMut, Bytes, BytesMut};
 use http::{HeaderMap, HeaderValue, Request, Response, header};
 use http_body::Body as _;
+use hyper::body::Incoming;
 use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint};
 use tensorfleet_framework::{BoxFuture, Parcel};
@@ -50,7 +51,7 @@ impl NamedService for WorkerService {
     const NAME: &'static str = WorkerServiceServer::<WorkerHandler>::NAME;
 }
 
-impl Service<Request<Body>> for WorkerService {
+impl Service<Request<Incoming>> for WorkerService {
     type Response = Response<Body>;
     type Error = Infallible;
     type Future = BoxFuture<Result<Response<Body>, Infallible>>;
@@ -59,7 +60,7 @@ impl Service<Request<Body>> for WorkerService {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
+    fn call(&mut self, request: Request<Incoming>) -> Self::Future {
         let is_compressed =
             request.headers().get("grpc-encoding").is_some_and(|coding| coding != "identity");
         if request.uri().path() != PATH || is_compressed {
@@ -75,7 +76,7 @@ impl Service<Request<Body>> for WorkerService {
     }
 }
 
-async fn answer(handler: &WorkerHandler, body: Body) -> Result<Response<Body>, Status> {
+async fn answer(handler: &WorkerHandler, body: Incoming) -> Result<Response<Body>, Status> {
     let request = read_request(body).await?;
     let parcel = handler.parcel(request).await.map_err(|error| to_status(&error))?;
     let mut trailers = HeaderMap::new();
@@ -87,12 +88,11 @@ async fn answer(handler: &WorkerHandler, body: Body) -> Result<Response<Body>, S
     Ok(response)
 }
 
-async fn read_request(body: Body) -> Result<pb::RecvTensorRequest, Status> {
+async fn read_request(body: Incoming) -> Result<pb::RecvTensorRequest, Status> {
     let mut body = pin!(body);
     let mut message = BytesMut::new();
-    while let Some(frame) =
-        std::future::poll_fn(|cx| Pin::as_mut(&mut body).poll_frame(cx)).await.transpose()?
-    {
+    while let Some(frame) = std::future::poll_fn(|cx| Pin::as_mut(&mut body).poll_frame(cx)).await {
+        let frame = frame.map_err(|error| Status::from_error(Box::new(error)))?;
         if let Ok(data) = frame.into_data() {
             message.extend_from_slice(&data);
         }
