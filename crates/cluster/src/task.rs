@@ -27,7 +27,16 @@ pub struct Task {
 #[derive(Clone, Debug)]
 pub struct LocalDevice {
     pub device: Device,
+    /// The name of the device, written out: every step needs it.
+    pub name: Arc<str>,
     pub resources: Arc<Resources>,
+}
+
+impl LocalDevice {
+    pub(crate) fn new(device: Device, resources: Arc<Resources>) -> LocalDevice {
+        let name = device.name.to_string().into();
+        LocalDevice { device, name, resources }
+    }
 }
 
 impl Task {
@@ -46,16 +55,11 @@ impl Task {
             ..DeviceName::default()
         };
         let devices = (0..cpus.max(1))
-            .map(|index| LocalDevice {
-                device: Device {
-                    name: DeviceName {
-                        kind: Some("CPU".to_owned()),
-                        index: Some(index),
-                        ..name.clone()
-                    },
-                    incarnation: random_nonzero(),
-                },
-                resources: Arc::new(Resources::new(job)),
+            .map(|index| {
+                let kind = Some("CPU".to_owned());
+                let name = DeviceName { kind, index: Some(index), ..name.clone() };
+                let device = Device { name, incarnation: random_nonzero() };
+                LocalDevice::new(device, Arc::new(Resources::new(job)))
             })
             .collect();
         Task { name, devices, registry, pool, steps: Steps::default(), threads: Threads::default() }

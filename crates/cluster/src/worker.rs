@@ -209,7 +209,7 @@ impl Worker {
             let context = self.step_context(place, device);
             let part_trace = trace.then(|| Arc::new(Trace::default()));
             if let Some(trace) = &part_trace {
-                traces.push((device.device.name.to_string(), Arc::clone(trace)));
+                traces.push((device.name.to_string(), Arc::clone(trace)));
             }
             let args = if executable.args().is_empty() { Vec::new() } else { args.clone() };
             let mut run = Run::new(
@@ -244,7 +244,7 @@ impl Worker {
         let threads = self.task.pool.threads();
         Arc::new(StepContext {
             id: step,
-            device: device.device.name.to_string().into(),
+            device: Arc::clone(&device.name),
             resources: Arc::clone(&device.resources),
             step_resources: Arc::clone(&state.resources),
             rendezvous: Arc::new(SessionRendezvous {

@@ -49,13 +49,13 @@ impl WorkerSession {
         let devices = task
             .devices
             .iter()
-            .map(|local| LocalDevice {
-                device: renamed(&local.device, &task_name),
-                resources: if isolate {
+            .map(|local| {
+                let resources = if isolate {
                     Arc::new(Resources::new(job.clone()))
                 } else {
                     Arc::clone(&local.resources)
-                },
+                };
+                LocalDevice::new(renamed(&local.device, &task_name), resources)
             })
             .collect();
         let kernels = Mutex::default();
