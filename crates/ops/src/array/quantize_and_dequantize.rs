@@ -221,6 +221,10 @@ impl RoundTrip {
             Some((min, max)) if self.range_given => vec![(from(min), from(max))],
             None if self.range_given => {
                 let (min, max) = (ctx.input(1)?, ctx.input(2)?);
+                // Only the third version takes a range for each position along the axis.
+                if self.bits.is_some() && min.rank() != 0 {
+                    return Err(invalid_argument!("input_min must be a scalar."));
+                }
                 check_range(ctx.input(0)?, min, "input_min_tensor", self.axis, depth)?;
                 check_range(ctx.input(0)?, max, "input_max_tensor", self.axis, depth)?;
                 min.values::<T>()?.iter().copied().zip(max.values::<T>()?.iter().copied()).collect()

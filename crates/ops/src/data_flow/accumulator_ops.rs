@@ -14,8 +14,8 @@ use super::named::{Named, check_signature, input_words, resource_of};
 /// The types of gradients that TensorFlow accumulates.
 const FLOATS: &[DType] = &[DType::Half, DType::Float, DType::Double];
 
-const APPLY: &[KernelDef] = &[cpu::<Apply>().types("dtype", FLOATS)];
-const TAKE: &[KernelDef] = &[cpu_async::<Take>().types("dtype", FLOATS)];
+const APPLY: &[KernelDef] = &[cpu::<Apply>()];
+const TAKE: &[KernelDef] = &[cpu_async::<Take>()];
 const MAKE: &[KernelDef] = &[cpu::<Make>().types("dtype", FLOATS)];
 
 pub(super) const OPS: &[Op] = &[

@@ -9,6 +9,9 @@ use tensorfleet_tensor::{DType, Result, Shape, Tensor, internal, invalid_argumen
 
 use super::png_file;
 
+const JPEG_DIFFERS: &str =
+    "The file is not libjpeg's byte by byte, and keeps a little less of noisy pictures.";
+
 pub(super) const OPS: &[Op] = &[
     Op {
         name: "EncodeJpeg",
@@ -26,6 +29,7 @@ pub(super) const OPS: &[Op] = &[
             "xmp_metadata: string = ''",
         ],
         kernels: &[cpu::<EncodeJpeg>()],
+        differs: JPEG_DIFFERS,
         ..Op::DEFAULT
     },
     Op {
@@ -33,6 +37,7 @@ pub(super) const OPS: &[Op] = &[
         inputs: &["images: uint8", "quality: int32"],
         outputs: &["contents: string"],
         kernels: &[cpu::<EncodeVariable>()],
+        differs: JPEG_DIFFERS,
         ..Op::DEFAULT
     },
     Op {

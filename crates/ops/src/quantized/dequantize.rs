@@ -149,7 +149,7 @@ impl Dequantize {
         match self.mode {
             Mode::MinCombined => [T::HALF as f32, step, low],
             Mode::MinFirst if low == high => [0.0, 0.0, low],
-            Mode::MinFirst => [-T::LOWEST as f32, step, (low / step).round() * step],
+            Mode::MinFirst => [0.0, step, (low / step).round() * step - T::LOWEST as f32 * step],
             Mode::Scaled => {
                 let least = T::LOWEST as f32 + if self.narrow { 1.0 } else { 0.0 };
                 let from_high = high / T::HIGHEST as f32;

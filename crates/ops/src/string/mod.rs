@@ -3,6 +3,7 @@
 mod as_string;
 pub(crate) mod base64;
 mod case;
+mod code_pages;
 pub(crate) mod farm_hash;
 mod farm_hash128;
 mod fingerprint;

@@ -2,6 +2,8 @@
 
 use tensorfleet_tensor::{Result, invalid_argument};
 
+use super::code_pages::CodePage;
+
 /// How characters are encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
@@ -13,6 +15,7 @@ pub(super) enum Encoding {
     Latin1,
     /// An older encoding with a table of its characters.
     Table(&'static encoding_rs::Encoding),
+    CodePage(&'static CodePage),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,16 +38,17 @@ impl Encoding {
             "utf32" => Encoding::Utf32(Order::Marked),
             "utf32be" => Encoding::Utf32(Order::Big),
             "utf32le" => Encoding::Utf32(Order::Little),
-            "usascii" | "ascii" => Encoding::Ascii,
-            "iso88591" | "latin1" => Encoding::Latin1,
-            _ => match tables().find(|table| plain_name(table.name()) == plain) {
-                Some(table) => Encoding::Table(table),
-                None => {
-                    return Err(invalid_argument!(
-                        "Could not create converter for input encoding: {name}"
-                    ));
-                }
-            },
+            "usascii" | "ascii" | "646" | "cp367" | "ansix3.41968" => Encoding::Ascii,
+            "iso88591" | "latin1" | "l1" | "88591" | "cp819" | "ibm819" => Encoding::Latin1,
+            _ => {
+                let table = tables().find(|table| plain_name(table.name()) == plain);
+                table
+                    .map(Encoding::Table)
+                    .or_else(|| CodePage::named(&plain).map(Encoding::CodePage))
+                    .ok_or_else(|| {
+                        invalid_argument!("Could not create converter for input encoding: {name}")
+                    })?
+            }
         })
     }
 
@@ -73,6 +77,11 @@ impl Encoding {
                 }
             }
             Encoding::Table(table) => by_table(table, bytes, each),
+            Encoding::CodePage(page) => {
+                for (offset, &byte) in bytes.iter().enumerate() {
+                    each(offset, page.decode(byte));
+                }
+            }
             Encoding::Latin1 => {
                 for (offset, &byte) in bytes.iter().enumerate() {
                     each(offset, Some(char::from(byte)));
@@ -95,14 +104,29 @@ impl Encoding {
     }
 }
 
+/// A name as the tables have it: of those that ICU knows an encoding by, the one that the web uses.
 fn plain_name(name: &str) -> String {
     let letters = name.chars().filter(|c| !matches!(c, '-' | '_' | ' '));
     let plain: String = letters.map(|c| c.to_ascii_lowercase()).collect();
-    match plain.strip_prefix("cp125") {
-        Some(rest) => format!("windows125{rest}"),
-        None if plain == "sjis" => "shiftjis".to_owned(),
-        None => plain,
+    if let Some(page) = plain.strip_prefix("cp125") {
+        return format!("windows125{page}");
     }
+    let usual = match plain.as_str() {
+        "latin2" | "l2" => "iso88592",
+        "latin3" | "l3" => "iso88593",
+        "latin4" | "l4" => "iso88594",
+        "latin6" | "l6" => "iso885910",
+        "latin9" | "l9" => "iso885915",
+        "cp866" | "866" => "ibm866",
+        "koi8" | "cp878" => "koi8r",
+        "mac" | "macroman" => "macintosh",
+        "maccy" => "xmaccyrillic",
+        "tis620" => "windows874",
+        "gb2312" | "euccn" | "cp936" => "gbk",
+        "sjis" | "cp932" | "windows31j" | "mskanji" => "shiftjis",
+        _ => return plain,
+    };
+    usual.to_owned()
 }
 
 /// The encodings with tables.
@@ -140,6 +164,7 @@ fn tables() -> impl Iterator<Item = &'static encoding_rs::Encoding> {
         encoding_rs::WINDOWS_1257,
         encoding_rs::WINDOWS_1258,
         encoding_rs::WINDOWS_874,
+        encoding_rs::X_MAC_CYRILLIC,
     ]
     .into_iter()
 }

@@ -7,7 +7,7 @@ use super::map_strings;
 use super::ngrams::split_tensor;
 use super::unicode::Encoding;
 
-const DIFFERS: &str = "Of ICU's encodings those that web pages use are known. \
+const DIFFERS: &str = "Of ICU's encodings those that web pages use and the code pages of DOS are known. \
     Broken text in an East Asian one may be taken for other characters.";
 
 pub(super) const OPS: &[Op] = &[

@@ -29,6 +29,10 @@ fn the_list_of_ops_is_up_to_date() {
         "# Ops\n\nGenerated from the registry; a test keeps it true.\n\
          Types are those of the CPU kernels; `all` means every type that the definition allows.\n\
          [What is not here](#not-here) of TensorFlow 2.21 is at the end.\n\n\
+         For all ops: an error inside a function that was inlined names the node by its way through\n\
+         the calls, `call/node`, where TensorFlow names the node and then the calls. The fetch of a\n\
+         tensor of a branch that was not taken is INVALID_ARGUMENT, as in a session in TensorFlow's own\n\
+         process; its servers say INTERNAL.\n\n\
          | Op | Types | Differs from TensorFlow |\n|---|---|---|\n",
     );
     let mut absent: BTreeMap<&str, &Theirs> = theirs.iter().map(|(name, op)| (*name, op)).collect();

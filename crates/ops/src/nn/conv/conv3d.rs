@@ -15,6 +15,9 @@ use tensorfleet_framework::gradient::both;
 /// The types of the gradients' first version.
 const OLD_TYPES: &[DType] = &[DType::Half, DType::Float, DType::Double];
 
+const DIFFERS: &str =
+    "Errors about shapes have the words of TensorFlow's own kernel, not of oneDNN's.";
+
 pub(super) const OPS: &[Op] = &[
     Op {
         name: "Conv3D",
@@ -57,6 +60,7 @@ pub(super) const OPS: &[Op] = &[
         ],
         kernels: &[cpu::<BackpropFilter>().types("T", FLOATS)],
         gradient: Some(filter_gradient),
+        differs: DIFFERS,
         ..Op::DEFAULT
     },
     Op {
@@ -86,6 +90,7 @@ pub(super) const OPS: &[Op] = &[
         ],
         kernels: &[cpu::<BackpropInput>().types("T", FLOATS)],
         gradient: Some(input_gradient),
+        differs: DIFFERS,
         ..Op::DEFAULT
     },
 ];
