@@ -51,7 +51,9 @@ fn generate() -> Result<Files> {
     let mut config = Config::new();
     // Payloads of errors are keyed by type URL, which the `Name` trait provides.
     config.enable_type_names().type_name_domain(["."], "type.googleapis.com");
+    // Calls are served without tonic (crates/rpc/src/grpc.rs).
     tonic_prost_build::configure()
+        .build_server(false)
         .bytes(".")
         .btree_map(".")
         .compile_well_known_types(true)

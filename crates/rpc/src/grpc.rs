@@ -1,118 +1,97 @@
-//! gRPC connections: hyper speaks HTTP/2, and each call goes to the service that its path names.
-//!
-//! tonic's own server would do the same behind a router and half a dozen layers that nothing here
-//! needs; for a step of nothing they were a good part of the work.
+//! The methods of a task's services.
 
-use std::convert::Infallible;
-use std::future::ready;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
-use std::time::Duration;
-
-use http::{Request, Response};
-use hyper::body::Incoming;
-use hyper::rt::Executor;
-use hyper::server::conn::http2;
-use hyper::service::Service;
-use hyper_util::rt::TokioIo;
+use bytes::{BufMut, Bytes, BytesMut};
+use futures_util::StreamExt;
+use http::HeaderMap;
+use prost::Message;
 use tensorfleet_framework::BoxFuture;
-use tensorfleet_proto::grpc::health::v1::health_server::HealthServer;
-use tensorfleet_proto::tensorflow::master_service_server::MasterServiceServer;
-use tokio::net::TcpStream;
-use tokio::sync::watch;
-use tonic::Status;
-use tonic::body::Body;
-use tonic::codegen::Service as _;
-use tonic::server::NamedService;
+use tonic::{Response, Status};
 
 use crate::health::HealthHandler;
+use crate::http2::{Answer, Body, PREFIX, Reply, Service, prefix};
 use crate::master::MasterHandler;
-use crate::recv_tensor::WorkerService;
-use crate::{deadline, transport};
+use crate::recv_tensor;
+use crate::worker::WorkerHandler;
 
 /// The services of a task.
 #[derive(Clone, Debug)]
 pub(crate) struct Grpc {
-    pub(crate) master: MasterServiceServer<MasterHandler>,
-    pub(crate) worker: WorkerService,
-    pub(crate) health: HealthServer<HealthHandler>,
+    pub(crate) master: MasterHandler,
+    pub(crate) worker: WorkerHandler,
+    pub(crate) health: HealthHandler,
 }
 
-const MASTER: &str = MasterServiceServer::<MasterHandler>::NAME;
-const WORKER: &str = WorkerService::NAME;
-const HEALTH: &str = HealthServer::<HealthHandler>::NAME;
-
-impl Service<Request<Incoming>> for Grpc {
-    type Response = Response<Body>;
-    type Error = Infallible;
-    type Future = BoxFuture<Result<Response<Body>, Infallible>>;
-
-    fn call(&self, request: Request<Incoming>) -> Self::Future {
-        let timeout = deadline::timeout(request.headers());
-        let call = match service(request.uri().path()) {
-            MASTER => self.master.clone().call(request),
-            WORKER => self.worker.clone().call(request),
-            HEALTH => self.health.clone().call(request),
-            _ => Box::pin(ready(Ok(Status::unimplemented("").into_http()))),
-        };
-        match timeout {
-            None => call,
-            Some(timeout) => Box::pin(deadline::within(timeout, call)),
+impl Service for Grpc {
+    fn call(&self, path: &str, message: Bytes) -> BoxFuture<Answer> {
+        /// Calls a method that takes one message and gives one.
+        macro_rules! call {
+            ($service:ident.$method:ident) => {{
+                let handler = self.$service.clone();
+                Box::pin(async move { answer(handler.$method(decode(message)?).await?) })
+            }};
         }
-    }
-}
-
-/// The name of the service in `/service/method`.
-fn service(path: &str) -> &str {
-    path.strip_prefix('/').and_then(|path| path.split_once('/')).map_or("", |(service, _)| service)
-}
-
-impl Grpc {
-    /// Serves a connection until it ends, or until the server stops: calls that are under way then
-    /// have a time to end.
-    pub(crate) async fn serve(
-        self,
-        socket: TcpStream,
-        mut stop: watch::Receiver<bool>,
-        drain: Duration,
-    ) {
-        let connection = transport::tune_server(http2::Builder::new(Calls))
-            .serve_connection(TokioIo::new(socket), self);
-        let mut connection = pin!(connection);
-        let stopped = async {
-            // An error means that the server is gone.
-            let _ = stop.wait_for(|stop| *stop).await;
-        };
-        let outcome = tokio::select! {
-            biased;
-            outcome = connection.as_mut() => outcome,
-            () = stopped => {
-                connection.as_mut().graceful_shutdown();
-                tokio::time::timeout(drain, connection).await.unwrap_or(Ok(()))
+        match path {
+            "/tensorflow.MasterService/CloseSession" => call!(master.close_session),
+            "/tensorflow.MasterService/CreateSession" => call!(master.create_session),
+            "/tensorflow.MasterService/ExtendSession" => call!(master.extend_session),
+            "/tensorflow.MasterService/ListDevices" => call!(master.list_devices),
+            "/tensorflow.MasterService/MakeCallable" => call!(master.make_callable),
+            "/tensorflow.MasterService/PartialRunSetup" => call!(master.partial_run_setup),
+            "/tensorflow.MasterService/ReleaseCallable" => call!(master.release_callable),
+            "/tensorflow.MasterService/Reset" => call!(master.reset),
+            "/tensorflow.MasterService/RunCallable" => call!(master.run_callable),
+            "/tensorflow.MasterService/RunStep" => call!(master.run_step),
+            "/tensorflow.WorkerService/CleanupAll" => call!(worker.cleanup_all),
+            "/tensorflow.WorkerService/CleanupGraph" => call!(worker.cleanup_graph),
+            "/tensorflow.WorkerService/CompleteGroup" => call!(worker.complete_group),
+            "/tensorflow.WorkerService/CompleteInstance" => call!(worker.complete_instance),
+            "/tensorflow.WorkerService/CreateWorkerSession" => call!(worker.create_worker_session),
+            "/tensorflow.WorkerService/DeleteWorkerSession" => call!(worker.delete_worker_session),
+            "/tensorflow.WorkerService/DeregisterGraph" => call!(worker.deregister_graph),
+            "/tensorflow.WorkerService/GetStatus" => call!(worker.get_status),
+            "/tensorflow.WorkerService/GetStepSequence" => call!(worker.get_step_sequence),
+            "/tensorflow.WorkerService/Logging" => call!(worker.logging),
+            "/tensorflow.WorkerService/MarkRecvFinished" => call!(worker.mark_recv_finished),
+            "/tensorflow.WorkerService/RecvBuf" => call!(worker.recv_buf),
+            "/tensorflow.WorkerService/RegisterGraph" => call!(worker.register_graph),
+            "/tensorflow.WorkerService/RunGraph" => call!(worker.run_graph),
+            "/tensorflow.WorkerService/Tracing" => call!(worker.tracing),
+            "/grpc.health.v1.Health/Check" => call!(health.check),
+            recv_tensor::PATH => {
+                let handler = self.worker.clone();
+                Box::pin(async move {
+                    let parts = recv_tensor::answer(&handler, decode(message)?).await?;
+                    Ok(Reply { headers: HeaderMap::new(), body: Body::Message(parts) })
+                })
             }
-        };
-        if let Err(error) = outcome {
-            tracing::debug!("a connection broke: {error}");
+            "/grpc.health.v1.Health/Watch" => {
+                let handler = self.health.clone();
+                Box::pin(async move {
+                    let messages = handler.watch(decode(message)?).map(|message| encode(&message));
+                    let body = Body::Messages(Box::pin(messages));
+                    Ok(Reply { headers: HeaderMap::new(), body })
+                })
+            }
+            _ => Box::pin(std::future::ready(Err(Status::unimplemented("")))),
         }
     }
 }
 
-/// Runs calls: those that end at once on the spot, before the connection is looked at again, and the
-/// others as tasks. A short step so costs no task, and its answer leaves with the next flush.
-#[derive(Clone, Copy, Debug)]
-struct Calls;
+fn decode<T: Message + Default>(message: Bytes) -> Result<T, Status> {
+    T::decode(message).map_err(|error| Status::internal(error.to_string()))
+}
 
-impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Calls {
-    fn execute(&self, call: F) {
-        let mut call = Box::pin(call);
-        // Nobody need be woken: a task looks again itself.
-        let mut context = Context::from_waker(Waker::noop());
-        match catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(&mut context))) {
-            Ok(Poll::Ready(())) => {}
-            Ok(Poll::Pending) => drop(tokio::spawn(call)),
-            // Told by the panic hook. Without its call the stream is reset; the others go on.
-            Err(_) => {}
-        }
-    }
+fn answer<T: Message>(response: Response<T>) -> Answer {
+    let (metadata, message, _) = response.into_parts();
+    Ok(Reply { headers: metadata.into_headers(), body: Body::Message(encode(&message)?) })
+}
+
+/// A message with its prefix.
+fn encode<T: Message>(message: &T) -> Result<Vec<Bytes>, Status> {
+    let len = message.encoded_len();
+    let prefix = prefix(len).ok_or_else(|| Status::resource_exhausted("a message above 4 GiB"))?;
+    let mut bytes = BytesMut::with_capacity(PREFIX + len);
+    bytes.put_slice(&prefix);
+    message.encode_raw(&mut bytes);
+    Ok(vec![bytes.freeze()])
 }

@@ -1,10 +1,11 @@
 //! The gRPC services and clients: translation between the wire and the cluster crate.
 //!
-//! The only crate that knows tonic and hyper.
+//! The only crate that knows tonic.
 
 mod deadline;
 mod grpc;
 mod health;
+mod http2;
 mod link;
 mod master;
 mod master_client;

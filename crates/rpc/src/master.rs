@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use tensorfleet_cluster::Master;
 use tensorfleet_proto::tensorflow as pb;
-use tensorfleet_proto::tensorflow::master_service_server::MasterService;
 use tensorfleet_tensor::wire as tensor_wire;
 use tensorfleet_tensor::{Error, Result};
-use tonic::{Request, Response, Status};
+use tonic::{Response, Status};
 
 use crate::recent::RecentRequests;
 use crate::status::reply;
@@ -29,13 +28,11 @@ fn error_in_body(error: &Error) -> pb::RunStepResponse {
     }
 }
 
-#[tonic::async_trait]
-impl MasterService for MasterHandler {
-    async fn create_session(
+impl MasterHandler {
+    pub(crate) async fn create_session(
         &self,
-        request: Request<pb::CreateSessionRequest>,
+        request: pb::CreateSessionRequest,
     ) -> Result<Response<pb::CreateSessionResponse>, Status> {
-        let request = request.into_inner();
         reply(
             async {
                 let mut options = wire::session_options(request.config.as_ref())?;
@@ -51,11 +48,10 @@ impl MasterService for MasterHandler {
         )
     }
 
-    async fn extend_session(
+    pub(crate) async fn extend_session(
         &self,
-        request: Request<pb::ExtendSessionRequest>,
+        request: pb::ExtendSessionRequest,
     ) -> Result<Response<pb::ExtendSessionResponse>, Status> {
-        let request = request.into_inner();
         reply((|| {
             let session = self.master.session(&request.session_handle)?;
             let (nodes, library) = wire::graph(request.graph_def.as_ref())?;
@@ -65,11 +61,10 @@ impl MasterService for MasterHandler {
         })())
     }
 
-    async fn run_step(
+    pub(crate) async fn run_step(
         &self,
-        request: Request<pb::RunStepRequest>,
+        request: pb::RunStepRequest,
     ) -> Result<Response<pb::RunStepResponse>, Status> {
-        let request = request.into_inner();
         let errors_in_body = request.store_errors_in_response_body;
         let outcome = async {
             self.recent.check(request.request_id, "RunStep (Master)")?;
@@ -91,11 +86,10 @@ impl MasterService for MasterHandler {
         }
     }
 
-    async fn partial_run_setup(
+    pub(crate) async fn partial_run_setup(
         &self,
-        request: Request<pb::PartialRunSetupRequest>,
+        request: pb::PartialRunSetupRequest,
     ) -> Result<Response<pb::PartialRunSetupResponse>, Status> {
-        let request = request.into_inner();
         reply(
             async {
                 let session = self.master.session(&request.session_handle)?;
@@ -107,19 +101,19 @@ impl MasterService for MasterHandler {
         )
     }
 
-    async fn close_session(
+    pub(crate) async fn close_session(
         &self,
-        request: Request<pb::CloseSessionRequest>,
+        request: pb::CloseSessionRequest,
     ) -> Result<Response<pb::CloseSessionResponse>, Status> {
-        let handle = request.into_inner().session_handle;
+        let handle = request.session_handle;
         reply(self.master.close_session(&handle).await.map(|()| pb::CloseSessionResponse {}))
     }
 
-    async fn list_devices(
+    pub(crate) async fn list_devices(
         &self,
-        request: Request<pb::ListDevicesRequest>,
+        request: pb::ListDevicesRequest,
     ) -> Result<Response<pb::ListDevicesResponse>, Status> {
-        let handle = request.into_inner().session_handle;
+        let handle = request.session_handle;
         reply(self.master.list_devices(&handle).await.map(|(local, remote)| {
             pb::ListDevicesResponse {
                 local_device: local.iter().map(wire::device_attributes).collect(),
@@ -128,20 +122,18 @@ impl MasterService for MasterHandler {
         }))
     }
 
-    async fn reset(
+    pub(crate) async fn reset(
         &self,
-        request: Request<pb::ResetRequest>,
+        request: pb::ResetRequest,
     ) -> Result<Response<pb::ResetResponse>, Status> {
-        let request = request.into_inner();
         let outcome = self.master.reset(request.container, request.device_filters).await;
         reply(outcome.map(|()| pb::ResetResponse {}))
     }
 
-    async fn make_callable(
+    pub(crate) async fn make_callable(
         &self,
-        request: Request<pb::MakeCallableRequest>,
+        request: pb::MakeCallableRequest,
     ) -> Result<Response<pb::MakeCallableResponse>, Status> {
-        let request = request.into_inner();
         reply(
             async {
                 let session = self.master.session(&request.session_handle)?;
@@ -152,11 +144,10 @@ impl MasterService for MasterHandler {
         )
     }
 
-    async fn run_callable(
+    pub(crate) async fn run_callable(
         &self,
-        request: Request<pb::RunCallableRequest>,
+        request: pb::RunCallableRequest,
     ) -> Result<Response<pb::RunCallableResponse>, Status> {
-        let request = request.into_inner();
         reply(
             async {
                 let session = self.master.session(&request.session_handle)?;
@@ -175,11 +166,10 @@ impl MasterService for MasterHandler {
         )
     }
 
-    async fn release_callable(
+    pub(crate) async fn release_callable(
         &self,
-        request: Request<pb::ReleaseCallableRequest>,
+        request: pb::ReleaseCallableRequest,
     ) -> Result<Response<pb::ReleaseCallableResponse>, Status> {
-        let request = request.into_inner();
         reply(self.master.session(&request.session_handle).map(|session| {
             session.release_callable(request.handle);
             pb::ReleaseCallableResponse {}

@@ -9,9 +9,7 @@ use prost::Message;
 use tensorfleet_cluster::spec::{Address, ServerSpec};
 use tensorfleet_cluster::{Master, Task, Worker};
 use tensorfleet_framework::Registry;
-use tensorfleet_proto::grpc::health::v1::health_server::HealthServer;
 use tensorfleet_proto::tensorflow as pb;
-use tensorfleet_proto::tensorflow::master_service_server::MasterServiceServer;
 use tensorfleet_runtime::ComputePool;
 use tensorfleet_tensor::{Result, invalid_argument, not_found, unavailable};
 use tokio::net::TcpListener;
@@ -24,9 +22,8 @@ use crate::link::{Links, Token, accept};
 use crate::master::MasterHandler;
 use crate::neighbours::Neighbours;
 use crate::peers::ClusterPeers;
-use crate::recv_tensor::WorkerService;
+use crate::wire;
 use crate::worker::WorkerHandler;
-use crate::{transport, wire};
 
 /// What a server is made of.
 #[derive(Clone, Debug)]
@@ -124,11 +121,9 @@ impl Server {
         };
         let stop = watch::Sender::new(false);
         let grpc = Grpc {
-            master: MasterServiceServer::new(MasterHandler { master, recent: Arc::default() })
-                .max_decoding_message_size(transport::MAX_MESSAGE)
-                .max_encoding_message_size(usize::MAX),
-            worker: WorkerService::new(worker_handler.clone()),
-            health: HealthServer::new(HealthHandler { stop: stop.subscribe() }),
+            master: MasterHandler { master, recent: Arc::default() },
+            worker: worker_handler.clone(),
+            health: HealthHandler { stop: stop.subscribe() },
         };
         let doors = Links { token, handler: worker_handler, stop: stop.subscribe(), drain: DRAIN };
         let ended = watch::Sender::new(false);

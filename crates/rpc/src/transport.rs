@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use hyper::server::conn::http2;
 use tonic::transport::Endpoint;
 
 /// The largest message that a server reads: no larger one can be read by anybody. Room for a message
@@ -10,11 +9,11 @@ use tonic::transport::Endpoint;
 pub(crate) const MAX_MESSAGE: usize = i32::MAX as usize;
 
 /// Bytes that may be under way on one stream before the receiver confirms them.
-const STREAM_WINDOW: u32 = 16 << 20;
-const CONNECTION_WINDOW: u32 = 32 << 20;
+pub(crate) const STREAM_WINDOW: u32 = 16 << 20;
+pub(crate) const CONNECTION_WINDOW: u32 = 32 << 20;
 
 /// The largest frame that we accept: fewer frames cost less.
-const FRAME: u32 = 1 << 20;
+pub(crate) const FRAME: u32 = 1 << 20;
 
 /// How long a connection may take to come up.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -36,14 +35,4 @@ pub(crate) fn tune_client(endpoint: Endpoint) -> Endpoint {
         .tcp_keepalive(Some(KEEPALIVE_IDLE))
         .tcp_keepalive_interval(Some(KEEPALIVE_INTERVAL))
         .tcp_keepalive_retries(Some(KEEPALIVE_RETRIES))
-}
-
-/// Settings of the server.
-pub(crate) fn tune_server<E>(mut server: http2::Builder<E>) -> http2::Builder<E> {
-    server
-        .initial_stream_window_size(STREAM_WINDOW)
-        .initial_connection_window_size(CONNECTION_WINDOW)
-        .max_frame_size(FRAME)
-        .max_concurrent_streams(None);
-    server
 }

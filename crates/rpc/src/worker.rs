@@ -7,10 +7,8 @@ use tensorfleet_cluster::{Task, Threads, Worker};
 use tensorfleet_framework::{DeviceName, Parcel, StepId};
 use tensorfleet_graph::Graph;
 use tensorfleet_proto::tensorflow as pb;
-use tensorfleet_proto::tensorflow::worker_service_server::WorkerService;
-use tensorfleet_tensor::wire as tensor_wire;
 use tensorfleet_tensor::{Error, Result, internal, unimplemented_error};
-use tonic::{Request, Response, Status};
+use tonic::{Response, Status};
 
 use crate::link::{Offer, Token};
 use crate::recent::RecentRequests;
@@ -129,15 +127,6 @@ impl WorkerHandler {
         let step = StepId(request.step_id);
         self.worker.recv_tensor(step, &request.rendezvous_key).await
     }
-
-    async fn tensor(&self, request: pb::RecvTensorRequest) -> Result<pb::RecvTensorResponse> {
-        let parcel = self.parcel(request).await?;
-        Ok(pb::RecvTensorResponse {
-            tensor: Some(tensor_wire::tensor_proto(&parcel.tensor)?),
-            is_dead: parcel.is_dead,
-            ..Default::default()
-        })
-    }
 }
 
 fn error_in_body(error: &Error) -> pb::RunGraphResponse {
@@ -148,11 +137,11 @@ fn error_in_body(error: &Error) -> pb::RunGraphResponse {
     }
 }
 
-#[tonic::async_trait]
-impl WorkerService for WorkerHandler {
-    async fn get_status(
+/// The methods.
+impl WorkerHandler {
+    pub(crate) async fn get_status(
         &self,
-        _: Request<pb::GetStatusRequest>,
+        _: pb::GetStatusRequest,
     ) -> Result<Response<pb::GetStatusResponse>, Status> {
         let device_attributes = self.worker.devices().iter().map(wire::device_attributes).collect();
         let mut response = Response::new(pb::GetStatusResponse { device_attributes });
@@ -162,38 +151,37 @@ impl WorkerService for WorkerHandler {
         Ok(response)
     }
 
-    async fn create_worker_session(
+    pub(crate) async fn create_worker_session(
         &self,
-        request: Request<pb::CreateWorkerSessionRequest>,
+        request: pb::CreateWorkerSessionRequest,
     ) -> Result<Response<pb::CreateWorkerSessionResponse>, Status> {
-        let outcome = self.create_session(request.into_inner());
+        let outcome = self.create_session(request);
         reply(outcome.map(|()| pb::CreateWorkerSessionResponse {}))
     }
 
-    async fn delete_worker_session(
+    pub(crate) async fn delete_worker_session(
         &self,
-        request: Request<pb::DeleteWorkerSessionRequest>,
+        request: pb::DeleteWorkerSessionRequest,
     ) -> Result<Response<pb::DeleteWorkerSessionResponse>, Status> {
-        self.worker.delete_session(&request.into_inner().session_handle);
+        self.worker.delete_session(&request.session_handle);
         Ok(Response::new(pb::DeleteWorkerSessionResponse {}))
     }
 
-    async fn register_graph(
+    pub(crate) async fn register_graph(
         &self,
-        request: Request<pb::RegisterGraphRequest>,
+        request: pb::RegisterGraphRequest,
     ) -> Result<Response<pb::RegisterGraphResponse>, Status> {
-        let (handler, request) = (self.clone(), request.into_inner());
+        let handler = self.clone();
         // A graph may be large, and others need this thread.
         let registered = tokio::task::spawn_blocking(move || handler.register(request)).await;
         let outcome = registered.unwrap_or_else(|error| Err(internal!("cannot register: {error}")));
         reply(outcome.map(|graph_handle| pb::RegisterGraphResponse { graph_handle }))
     }
 
-    async fn deregister_graph(
+    pub(crate) async fn deregister_graph(
         &self,
-        request: Request<pb::DeregisterGraphRequest>,
+        request: pb::DeregisterGraphRequest,
     ) -> Result<Response<pb::DeregisterGraphResponse>, Status> {
-        let request = request.into_inner();
         let session =
             self.session_handle(request.session_handle, request.create_worker_session_called);
         reply(
@@ -203,82 +191,75 @@ impl WorkerService for WorkerHandler {
         )
     }
 
-    async fn run_graph(
+    pub(crate) async fn run_graph(
         &self,
-        request: Request<pb::RunGraphRequest>,
+        request: pb::RunGraphRequest,
     ) -> Result<Response<pb::RunGraphResponse>, Status> {
-        reply(self.run(request.into_inner()).await)
+        reply(self.run(request).await)
     }
 
-    async fn cleanup_graph(
+    pub(crate) async fn cleanup_graph(
         &self,
-        request: Request<pb::CleanupGraphRequest>,
+        request: pb::CleanupGraphRequest,
     ) -> Result<Response<pb::CleanupGraphResponse>, Status> {
-        self.worker.cleanup_graph(StepId(request.into_inner().step_id));
+        self.worker.cleanup_graph(StepId(request.step_id));
         Ok(Response::new(pb::CleanupGraphResponse {}))
     }
 
-    async fn cleanup_all(
+    pub(crate) async fn cleanup_all(
         &self,
-        request: Request<pb::CleanupAllRequest>,
+        request: pb::CleanupAllRequest,
     ) -> Result<Response<pb::CleanupAllResponse>, Status> {
-        self.worker.cleanup_all(&request.into_inner().container);
+        self.worker.cleanup_all(&request.container);
         Ok(Response::new(pb::CleanupAllResponse {}))
     }
 
-    async fn recv_tensor(
+    pub(crate) async fn mark_recv_finished(
         &self,
-        request: Request<pb::RecvTensorRequest>,
-    ) -> Result<Response<pb::RecvTensorResponse>, Status> {
-        reply(self.tensor(request.into_inner()).await)
-    }
-
-    async fn mark_recv_finished(
-        &self,
-        _: Request<pb::MarkRecvFinishedRequest>,
+        _: pb::MarkRecvFinishedRequest,
     ) -> Result<Response<pb::MarkRecvFinishedResponse>, Status> {
         // Responses are never kept for repetition, so there is nothing to forget.
         Ok(Response::new(pb::MarkRecvFinishedResponse {}))
     }
 
-    async fn logging(
+    pub(crate) async fn logging(
         &self,
-        _: Request<pb::LoggingRequest>,
+        _: pb::LoggingRequest,
     ) -> Result<Response<pb::LoggingResponse>, Status> {
         Ok(Response::new(pb::LoggingResponse::default()))
     }
 
-    async fn tracing(
+    pub(crate) async fn tracing(
         &self,
-        _: Request<pb::TracingRequest>,
+        _: pb::TracingRequest,
     ) -> Result<Response<pb::TracingResponse>, Status> {
         Err(to_status(&unimplemented_error!("Tracing")))
     }
 
-    async fn recv_buf(
+    pub(crate) async fn recv_buf(
         &self,
-        _: Request<pb::RecvBufRequest>,
+        _: pb::RecvBufRequest,
     ) -> Result<Response<pb::RecvBufResponse>, Status> {
         Err(collective("RecvBuf"))
     }
 
-    async fn get_step_sequence(
+    pub(crate) async fn get_step_sequence(
         &self,
-        _: Request<pb::GetStepSequenceRequest>,
+        _: pb::GetStepSequenceRequest,
     ) -> Result<Response<pb::GetStepSequenceResponse>, Status> {
         Err(collective("GetStepSequence"))
     }
 
-    async fn complete_group(
+    pub(crate) async fn complete_group(
         &self,
-        _: Request<pb::CompleteGroupRequest>,
+        _: pb::CompleteGroupRequest,
     ) -> Result<Response<pb::CompleteGroupResponse>, Status> {
         Err(collective("CompleteGroup"))
     }
 
-    async fn complete_instance(
+    pub(crate) async fn complete_instance(
         &self,
-        _: Request<pb::CompleteInstanceRequest>,
+        _: pb::CompleteInstanceRequest,
     ) -> Result<Response<pb::CompleteInstanceResponse>, Status> {
         Err(collective("CompleteInstance"))
     }

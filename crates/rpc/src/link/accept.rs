@@ -13,6 +13,7 @@ use super::offer::{Token, greet};
 use super::serve::Served;
 use super::socket::Socket;
 use crate::grpc::Grpc;
+use crate::http2::Connection;
 use crate::worker::WorkerHandler;
 
 /// How long a server that cannot accept, as for want of file descriptors, waits to try again.
@@ -60,7 +61,12 @@ pub(crate) async fn accept(listener: TcpListener, grpc: Grpc, links: Links) {
                         Ok(len) if len == start.len() && start == MAGIC => {
                             links.serve(Socket::Tcp(socket)).await;
                         }
-                        _ => grpc.serve(socket, links.stop, links.drain).await,
+                        _ => {
+                            let connection = Connection::new(socket, grpc);
+                            if let Err(error) = connection.serve(links.stop, links.drain).await {
+                                tracing::debug!("a connection broke: {error}");
+                            }
+                        }
                     }
                 }
             }

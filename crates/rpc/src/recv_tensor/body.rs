@@ -1,42 +1,28 @@
-//! A body of known parts.
+//! A body of known bytes.
 
+use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::HeaderMap;
 use http_body::Frame;
-use tonic::Status;
 
-/// Sends parts as they are, then trailers.
+/// Sends bytes as they are.
 #[derive(Debug)]
-pub(super) struct Parts {
-    data: std::vec::IntoIter<Bytes>,
-    trailers: Option<HeaderMap>,
-}
+pub(super) struct Whole(pub(super) Option<Bytes>);
 
-impl Parts {
-    pub(super) fn new(data: Vec<Bytes>, trailers: Option<HeaderMap>) -> Parts {
-        Parts { data: data.into_iter(), trailers }
-    }
-}
-
-impl http_body::Body for Parts {
+impl http_body::Body for Whole {
     type Data = Bytes;
-    type Error = Status;
+    type Error = Infallible;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
-        let next = match self.data.next() {
-            Some(data) => Some(Frame::data(data)),
-            None => self.trailers.take().map(Frame::trailers),
-        };
-        Poll::Ready(next.map(Ok))
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(self.0.take().map(|bytes| Ok(Frame::data(bytes))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.data.as_slice().is_empty() && self.trailers.is_none()
+        self.0.is_none()
     }
 }

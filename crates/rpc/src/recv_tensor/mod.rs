@@ -10,7 +10,7 @@ mod receive;
 mod send;
 
 pub(crate) use receive::receive;
-pub(crate) use send::WorkerService;
+pub(crate) use send::answer;
 
 use prost::Message;
 use tensorfleet_framework::Parcel;
@@ -35,13 +35,4 @@ pub(crate) fn takes_any_bytes(dtype: DType) -> bool {
 }
 
 /// The path of the method.
-const PATH: &str = "/tensorflow.WorkerService/RecvTensor";
-
-/// Every gRPC message is preceded by a byte that says whether it is compressed, and its length.
-const PREFIX: usize = 5;
-
-/// The prefix of a message that is not compressed.
-fn prefix(len: usize) -> Option<[u8; PREFIX]> {
-    let [a, b, c, d] = u32::try_from(len).ok()?.to_be_bytes();
-    Some([0, a, b, c, d])
-}
+pub(crate) const PATH: &str = "/tensorflow.WorkerService/RecvTensor";

@@ -15,8 +15,9 @@ use tonic::codegen::Service;
 use tonic::transport::Channel;
 use tonic::{Code, Status};
 
-use super::body::Parts;
-use super::{PATH, PREFIX, prefix, read_response, takes_any_bytes};
+use super::body::Whole;
+use super::{PATH, read_response, takes_any_bytes};
+use crate::http2::{PREFIX, prefix};
 use crate::status::to_status;
 
 /// Contents below this are copied once more, as part of a whole message.
@@ -67,7 +68,7 @@ fn http_request(request: &pb::RecvTensorRequest) -> Result<Request<Body>, Status
     let mut message = BytesMut::with_capacity(PREFIX + len);
     message.put_slice(&prefix(len).ok_or_else(too_large)?);
     request.encode_raw(&mut message);
-    let mut call = Request::new(Body::new(Parts::new(vec![message.freeze()], None)));
+    let mut call = Request::new(Body::new(Whole(Some(message.freeze()))));
     *call.method_mut() = Method::POST;
     *call.version_mut() = Version::HTTP_2;
     *call.uri_mut() = http::Uri::from_static(PATH);
