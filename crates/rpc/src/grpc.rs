@@ -1,6 +1,6 @@
 //! The methods of a task's services.
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use futures_util::StreamExt;
 use http::HeaderMap;
 use prost::Message;
@@ -8,7 +8,7 @@ use tensorfleet_framework::BoxFuture;
 use tonic::{Response, Status};
 
 use crate::health::HealthHandler;
-use crate::http2::{Answer, Body, PREFIX, Reply, Service, prefix};
+use crate::http2::{Answer, Body, Reply, Service, with_prefix};
 use crate::master::MasterHandler;
 use crate::recv_tensor;
 use crate::worker::WorkerHandler;
@@ -88,10 +88,6 @@ fn answer<T: Message>(response: Response<T>) -> Answer {
 
 /// A message with its prefix.
 fn encode<T: Message>(message: &T) -> Result<Vec<Bytes>, Status> {
-    let len = message.encoded_len();
-    let prefix = prefix(len).ok_or_else(|| Status::resource_exhausted("a message above 4 GiB"))?;
-    let mut bytes = BytesMut::with_capacity(PREFIX + len);
-    bytes.put_slice(&prefix);
-    message.encode_raw(&mut bytes);
-    Ok(vec![bytes.freeze()])
+    let message = with_prefix(message);
+    Ok(vec![message.ok_or_else(|| Status::resource_exhausted("a message above 4 GiB"))?])
 }

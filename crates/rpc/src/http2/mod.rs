@@ -22,9 +22,10 @@ pub(crate) use connection::Connection;
 
 use std::pin::Pin;
 
-use bytes::Bytes;
+use bytes::{BufMut, Bytes, BytesMut};
 use futures_util::Stream;
 use http::HeaderMap;
+use prost::Message;
 use tensorfleet_framework::BoxFuture;
 use tonic::Status;
 
@@ -45,8 +46,10 @@ pub(crate) struct Reply {
 /// Messages, each in parts that together are the message with its prefix.
 pub(crate) enum Body {
     Message(Vec<Bytes>),
-    Messages(Pin<Box<dyn Stream<Item = Result<Vec<Bytes>, Status>> + Send>>),
+    Messages(Messages),
 }
+
+pub(crate) type Messages = Pin<Box<dyn Stream<Item = Result<Vec<Bytes>, Status>> + Send>>;
 
 /// Every message of gRPC is preceded by a byte that says whether it is compressed, and its length.
 pub(crate) const PREFIX: usize = 5;
@@ -55,6 +58,16 @@ pub(crate) const PREFIX: usize = 5;
 pub(crate) fn prefix(len: usize) -> Option<[u8; PREFIX]> {
     let [a, b, c, d] = u32::try_from(len).ok()?.to_be_bytes();
     Some([0, a, b, c, d])
+}
+
+/// A message with its prefix; nothing for one that is too long.
+pub(crate) fn with_prefix(message: &impl Message) -> Option<Bytes> {
+    let len = message.encoded_len();
+    let prefix = prefix(len)?;
+    let mut bytes = BytesMut::with_capacity(PREFIX + len);
+    bytes.put_slice(&prefix);
+    message.encode_raw(&mut bytes);
+    Some(bytes.freeze())
 }
 
 /// Why a connection is ended.

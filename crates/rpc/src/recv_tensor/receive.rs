@@ -2,7 +2,7 @@
 
 use std::pin::{Pin, pin};
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::{Bytes, BytesMut};
 use http::{HeaderValue, Method, Request, Version, header};
 use http_body::Body as _;
 use prost::Message;
@@ -17,7 +17,7 @@ use tonic::{Code, Status};
 
 use super::body::Whole;
 use super::{PATH, read_response, takes_any_bytes};
-use crate::http2::{PREFIX, prefix};
+use crate::http2::{PREFIX, prefix, with_prefix};
 use crate::status::to_status;
 
 /// Contents below this are copied once more, as part of a whole message.
@@ -63,12 +63,9 @@ pub(crate) async fn receive(
 }
 
 fn http_request(request: &pb::RecvTensorRequest) -> Result<Request<Body>, Status> {
-    let len = request.encoded_len();
     let too_large = || Status::new(Code::InvalidArgument, "the request is too large");
-    let mut message = BytesMut::with_capacity(PREFIX + len);
-    message.put_slice(&prefix(len).ok_or_else(too_large)?);
-    request.encode_raw(&mut message);
-    let mut call = Request::new(Body::new(Whole(Some(message.freeze()))));
+    let message = with_prefix(request).ok_or_else(too_large)?;
+    let mut call = Request::new(Body::new(Whole(Some(message))));
     *call.method_mut() = Method::POST;
     *call.version_mut() = Version::HTTP_2;
     *call.uri_mut() = http::Uri::from_static(PATH);

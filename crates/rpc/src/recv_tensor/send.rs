@@ -8,7 +8,7 @@ use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_tensor::wire as tensor_wire;
 use tonic::{Code, Status};
 
-use crate::http2::{PREFIX, prefix};
+use crate::http2::{PREFIX, prefix, with_prefix};
 use crate::status::to_status;
 use crate::worker::WorkerHandler;
 
@@ -34,11 +34,7 @@ fn encode(parcel: &Parcel) -> Result<Vec<Bytes>, Status> {
             is_dead: parcel.is_dead,
             ..Default::default()
         };
-        let len = response.encoded_len();
-        let mut message = BytesMut::with_capacity(PREFIX + len);
-        message.put_slice(&prefix(len).ok_or_else(too_large)?);
-        response.encode_raw(&mut message);
-        return Ok(vec![message.freeze()]);
+        return Ok(vec![with_prefix(&response).ok_or_else(too_large)?]);
     }
     let content = tensor.shared_bytes();
     // The fields of `TensorProto`, its contents last, so that they end the message.

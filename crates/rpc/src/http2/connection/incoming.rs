@@ -1,8 +1,8 @@
 //! Frames that come in.
 
 use super::{
-    BUFFER, Block, CONNECTION_WINDOW, Connection, Expected, FRAME, MAX_BLOCK, MAX_WINDOW,
-    MIN_FRAME, STREAM_WINDOW, queue,
+    BUFFER, Block, CONNECTION_WINDOW, Connection, Expected, FRAME, MAX_BLOCK, MAX_UNREAD,
+    MAX_WINDOW, MIN_FRAME, STREAM_WINDOW, queue,
 };
 use crate::http2::frame::{HEAD, Head, PREFACE, flag, kind, number, setting};
 use crate::http2::request::Request;
@@ -10,7 +10,7 @@ use crate::http2::stream::Stream;
 use crate::http2::{Failure, Reason, Service, violation};
 
 impl<S: Service> Connection<S> {
-    /// Looks at everything that has come.
+    /// Looks at everything that has come. A client that only asks and never reads is stopped.
     pub(super) fn take_frames(&mut self) -> Result<(), Failure> {
         // Apart, so that what it holds can be looked at while the connection changes.
         let mut input = std::mem::take(&mut self.input);
@@ -22,7 +22,11 @@ impl<S: Service> Connection<S> {
             }
         };
         self.input = input;
-        outcome
+        outcome?;
+        if self.outbox.len() > MAX_UNREAD {
+            return Err(Failure { reason: Reason::Calm, why: "too much is not read" });
+        }
+        Ok(())
     }
 
     /// Looks at the next thing, and returns how long it was; nothing if it has not come yet.
@@ -113,29 +117,16 @@ impl<S: Service> Connection<S> {
 
     /// Counts what has come against the windows, and opens them again.
     fn on_received(&mut self, head: Head) -> Result<(), Failure> {
-        let len = head.len as i64;
-        let broken = Failure { reason: Reason::FlowControl, why: "more data than the window" };
-        self.receive_window -= len;
-        if self.receive_window < 0 {
-            return Err(broken);
-        }
-        let used = i64::from(CONNECTION_WINDOW) - self.receive_window;
-        if used >= i64::from(CONNECTION_WINDOW) / 2 {
-            self.receive_window += used;
-            self.outbox.window_update(0, used as u32);
+        if let Some(more) = take_window(&mut self.receive_window, CONNECTION_WINDOW, head.len)? {
+            self.outbox.window_update(0, more);
         }
         let Some(stream) = self.streams.get_mut(&head.stream) else { return Ok(()) };
         if stream.is_heard {
             return Err(violation("data behind the end of a call"));
         }
-        stream.receive_window -= len;
-        if stream.receive_window < 0 {
-            return Err(broken);
-        }
-        let used = i64::from(STREAM_WINDOW) - stream.receive_window;
-        if used >= i64::from(STREAM_WINDOW) / 2 && !head.has(flag::END_STREAM) {
-            stream.receive_window += used;
-            self.outbox.window_update(head.stream, used as u32);
+        let more = take_window(&mut stream.receive_window, STREAM_WINDOW, head.len)?;
+        if let Some(more) = more.filter(|_| !head.has(flag::END_STREAM)) {
+            self.outbox.window_update(head.stream, more);
         }
         Ok(())
     }
@@ -301,6 +292,21 @@ impl<S: Service> Connection<S> {
         };
         if window > MAX_WINDOW { Err(too_wide_window()) } else { Ok(()) }
     }
+}
+
+/// Counts data against a window of a size; once half of it is used, it opens again by what is
+/// returned.
+fn take_window(window: &mut i64, size: u32, len: usize) -> Result<Option<u32>, Failure> {
+    *window -= len as i64;
+    if *window < 0 {
+        return Err(Failure { reason: Reason::FlowControl, why: "more data than the window" });
+    }
+    let used = i64::from(size) - *window;
+    if used < i64::from(size) / 2 {
+        return Ok(None);
+    }
+    *window += used;
+    Ok(Some(used as u32))
 }
 
 fn too_wide_window() -> Failure {

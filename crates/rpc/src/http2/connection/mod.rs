@@ -23,7 +23,7 @@ use crate::deadline;
 use crate::http2::frame::{Head, kind, setting};
 use crate::http2::outbox::Outbox;
 use crate::http2::stream::{Call, Sent, Stream};
-use crate::http2::{Answer, Body, Failure, Reason, Service, hpack};
+use crate::http2::{Answer, Body, Failure, Messages, Reason, Service, hpack};
 use crate::transport::{CONNECTION_WINDOW, FRAME, STREAM_WINDOW};
 
 /// What is read at once, and so the largest frame that is no data.
@@ -213,11 +213,6 @@ impl<S: Service> Connection<S> {
                 let Failure { reason, why } = failure;
                 return Poll::Ready(Err(io::Error::other(format!("{why} ({reason:?})"))));
             }
-            if self.outbox.len() > MAX_UNREAD {
-                let failure = Failure { reason: Reason::Calm, why: "too much is not read" };
-                self.fail(failure, cx);
-                return Poll::Ready(Err(io::Error::other(failure.why)));
-            }
         }
     }
 
@@ -353,11 +348,7 @@ fn queue(id: u32, stream: &mut Stream, ready: &mut VecDeque<u32>) {
 }
 
 /// Passes the messages of an answer on as they come.
-async fn forward(
-    id: u32,
-    mut messages: Pin<Box<dyn futures_util::Stream<Item = Result<Vec<Bytes>, Status>> + Send>>,
-    sender: mpsc::UnboundedSender<(u32, Event)>,
-) {
+async fn forward(id: u32, mut messages: Messages, sender: mpsc::UnboundedSender<(u32, Event)>) {
     let outcome = loop {
         match messages.next().await {
             None => break Ok(()),
