@@ -12,8 +12,8 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::peak::multiply_adds;
+use tensorfleet_kernels::{Parallel, Threads};
 
 const TRIES: usize = 7;
 /// Larger than any cache, so that memory is what is measured.
@@ -36,8 +36,8 @@ fn main() -> Result<()> {
         ("tcp_gb_s", tcp),
         ("unix_gb_s", unix),
         ("tcp_round_trip_us", round_trip),
-        ("fma_one_gflops", fma(Parallel::SERIAL, 1)),
-        ("fma_all_gflops", fma(Parallel::all(), threads)),
+        ("fma_one_gflops", fma(Parallel::SERIAL)),
+        ("fma_all_gflops", Threads::new(threads)?.run(|| fma(Parallel::all()))),
     ];
     let fields: Vec<String> =
         figures.iter().map(|(name, value)| format!("\"{name}\": {value:.4}")).collect();
@@ -105,11 +105,11 @@ fn round_trip(near: &mut TcpStream, far: &mut TcpStream) -> Result<f64> {
 }
 
 /// Billions of additions and multiplications a second, nothing touching memory.
-fn fma(par: Parallel, threads: usize) -> f64 {
+fn fma(par: Parallel) -> f64 {
     const ROUNDS: usize = 2_000_000;
     let mut flops = 0;
     let taken = best(|| {
-        let done = par.map_ranges(threads, 1, |_| multiply_adds(black_box(ROUNDS)));
+        let done = par.map_ranges(par.threads(), 1, |_| multiply_adds(black_box(ROUNDS)));
         flops = done.iter().sum();
     });
     flops as f64 / taken.as_secs_f64() / 1e9

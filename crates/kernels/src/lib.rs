@@ -34,5 +34,5 @@ mod testing;
 pub mod transpose;
 
 pub use denormals::FlushDenormals;
-pub use parallel::Parallel;
+pub use parallel::{Parallel, Threads};
 pub use real::{Real, Wide};

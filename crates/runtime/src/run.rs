@@ -17,10 +17,11 @@ use tensorfleet_framework::{
     Value, Values,
 };
 use tensorfleet_kernels::FlushDenormals;
+use tensorfleet_kernels::parallel::is_pool_thread;
 use tensorfleet_tensor::{Error, Result, Tensor, cancelled, internal, invalid_argument};
 
 use crate::executable::{CompiledNode, Executable, Kind};
-use crate::pool::{ComputePool, is_pool_thread};
+use crate::pool::ComputePool;
 use crate::sequence::{Progress, Surroundings};
 use crate::state::{Ready, State};
 use crate::trace::Trace;

@@ -2,14 +2,17 @@
 //!
 //! A kernel is given a [`Parallel`] and describes its work as something that can be [`Split`]: a
 //! slice, rows of a slice, or a tuple of those advancing together. The pieces are handed out under a
-//! short lock to at most [`Parallel::threads`] runners on rayon's pool, so a runner whose core is
-//! busy with something else simply takes fewer of them. Work too small to be worth a hand-over runs
-//! on the calling thread and never touches the pool.
+//! short lock to the calling thread and those idle ones of its [`Threads`] that join it, at most
+//! [`Parallel::threads`] in all, so a thread whose core is busy with something else simply takes fewer
+//! of them. Work too small to be worth a hand-over runs on the calling thread alone, and so does all
+//! work of threads that belong to no pool.
+
+mod threads;
+
+pub use threads::{Jobs, Threads, is_pool_thread};
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use crate::FlushDenormals;
 
 /// Pieces made for each runner: enough to even out uneven cores, few enough to stay cheap.
 const PIECES_PER_THREAD: usize = 4;
@@ -29,9 +32,9 @@ impl Parallel {
         Self { threads: threads.max(1) }
     }
 
-    /// Allows every thread of the pool that the calling thread would use.
+    /// Allows every thread of the pool that the calling thread belongs to.
     pub fn all() -> Self {
-        Self::new(rayon::current_num_threads())
+        Self::new(threads::count().unwrap_or(1))
     }
 
     /// The number of threads allowed.
@@ -124,17 +127,28 @@ impl Parallel {
     }
 
     fn run(self, pieces: usize, runner: impl Fn() + Sync) {
-        let runner = &runner;
-        let is_flushing = FlushDenormals::is_on();
-        rayon::scope(|scope| {
-            for _ in 0..self.threads.min(pieces) {
-                scope.spawn(move |_| {
-                    let _flush = is_flushing.then(FlushDenormals::new);
-                    runner();
-                });
-            }
-        });
+        let helpers = self.threads.min(pieces) - 1;
+        if !threads::share(helpers, &runner) {
+            alone(helpers, &runner);
+        }
     }
+}
+
+/// What a thread of no pool does.
+#[cfg(not(test))]
+fn alone(_: usize, runner: &(dyn Fn() + Sync)) {
+    runner();
+}
+
+/// In the tests of kernels, which run on such threads, others join in nevertheless.
+#[cfg(test)]
+fn alone(helpers: usize, runner: &(dyn Fn() + Sync)) {
+    std::thread::scope(|scope| {
+        (0..helpers).for_each(|_| {
+            scope.spawn(runner);
+        });
+        runner();
+    });
 }
 
 /// Work that can be cut in two: units `0..mid` and the rest.
