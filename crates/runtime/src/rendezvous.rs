@@ -33,32 +33,32 @@ impl LocalRendezvous {
 
 impl Rendezvous for LocalRendezvous {
     fn send(&self, key: &str, parcel: Parcel) -> Result<()> {
-        let mut table = self.lock();
-        if let Some(error) = &table.aborted {
-            return Err(error.clone());
-        }
-        match table.entries.get_mut(key) {
-            None => {
-                table.entries.insert(key.to_owned(), Entry::Sent(parcel));
-                Ok(())
-            }
-            Some(Entry::Sent(_)) => Err(aborted!("Duplicated send: {key}")),
-            Some(Entry::Awaited(waiting)) => {
-                // Those who gave up are passed over.
-                let mut parcel = Ok(parcel);
-                while let Some(sender) = (!waiting.is_empty()).then(|| waiting.remove(0)) {
-                    match sender.send(parcel) {
-                        Ok(()) => {
-                            if waiting.is_empty() {
-                                table.entries.remove(key);
-                            }
-                            return Ok(());
+        let mut parcel = parcel;
+        loop {
+            let sender = {
+                let mut table = self.lock();
+                if let Some(error) = &table.aborted {
+                    return Err(error.clone());
+                }
+                match table.entries.get_mut(key) {
+                    Some(Entry::Sent(_)) => return Err(aborted!("Duplicated send: {key}")),
+                    Some(Entry::Awaited(waiting)) if !waiting.is_empty() => {
+                        let sender = waiting.remove(0);
+                        if waiting.is_empty() {
+                            table.entries.remove(key);
                         }
-                        Err(returned) => parcel = returned,
+                        sender
+                    }
+                    _ => {
+                        table.entries.insert(key.to_owned(), Entry::Sent(parcel));
+                        return Ok(());
                     }
                 }
-                table.entries.insert(key.to_owned(), Entry::Sent(parcel?));
-                Ok(())
+            };
+            // Whoever waits may go on at once, on this thread. Those who gave up are passed over.
+            match sender.send(Ok(parcel)) {
+                Ok(()) => return Ok(()),
+                Err(returned) => parcel = returned?,
             }
         }
     }

@@ -41,12 +41,14 @@ impl fmt::Debug for Host {
 impl Host {
     /// Starts threads; without a number as many to compute as the machine runs at once.
     pub(crate) fn new(threads: Option<usize>) -> Result<Host> {
-        let threads = threads
-            .unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from))
-            .max(1);
+        let at_once = std::thread::available_parallelism().map_or(2, usize::from);
+        let threads = threads.unwrap_or(at_once).max(1);
         let no_threads = |error| unavailable!("threads cannot be started: {error}");
+        // To serve a call is short work, and threads that look for some take time from computing.
+        let serving =
+            Builder::new_multi_thread().worker_threads(at_once.div_ceil(2)).enable_all().build();
         Ok(Host {
-            runtime: Some(Builder::new_multi_thread().enable_all().build().map_err(no_threads)?),
+            runtime: Some(serving.map_err(no_threads)?),
             registry: tensorfleet_ops::library(),
             pool: Arc::new(ComputePool::new(threads).map_err(no_threads)?),
             neighbours: Arc::default(),

@@ -19,6 +19,7 @@ mod lending;
 mod memory;
 mod offer;
 mod outbox;
+mod prompt;
 mod serve;
 mod slot;
 mod socket;

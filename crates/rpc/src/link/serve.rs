@@ -4,11 +4,11 @@ use std::future::Future;
 use std::io;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Wake, Waker};
 
 use prost::Message;
 use rustc_hash::FxHashMap;
-use tensorfleet_framework::{Parcel, StepId};
+use tensorfleet_framework::{BoxFuture, Parcel, StepId};
 use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_tensor::wire as tensor_wire;
 use tensorfleet_tensor::{Result, invalid_argument, resource_exhausted};
@@ -18,6 +18,7 @@ use super::frame::{Header, Kind, MAX_MESSAGE, encode_failure};
 use super::inbox::{Inbox, Incoming};
 use super::lending::{Lending, Lent};
 use super::outbox::Outbox;
+use super::prompt::Prompt;
 use super::socket::Socket;
 use crate::recv_tensor::takes_any_bytes;
 use crate::worker::WorkerHandler;
@@ -30,8 +31,26 @@ const MIN_PIECES: usize = 4 << 10;
 pub(super) struct Served {
     handler: WorkerHandler,
     outbox: Outbox,
-    running: Mutex<FxHashMap<u64, AbortHandle>>,
+    running: Mutex<FxHashMap<u64, Running>>,
     lending: Lending,
+}
+
+/// A call under way.
+#[derive(Debug)]
+enum Running {
+    /// One that computes, on the threads of the runtime.
+    Task(AbortHandle),
+    /// One that waits for a tensor.
+    Prompt(Arc<Prompt>),
+}
+
+impl Running {
+    fn cancel(self) {
+        match self {
+            Running::Task(task) => task.abort(),
+            Running::Prompt(prompt) => prompt.cancel(),
+        }
+    }
 }
 
 impl Served {
@@ -41,7 +60,7 @@ impl Served {
         Arc::new(Served { handler, outbox, running: Mutex::default(), lending })
     }
 
-    fn running(&self) -> MutexGuard<'_, FxHashMap<u64, AbortHandle>> {
+    fn running(&self) -> MutexGuard<'_, FxHashMap<u64, Running>> {
         self.running.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
@@ -63,9 +82,8 @@ impl Served {
     /// Ends all calls.
     pub(super) fn close(&self) {
         self.outbox.close();
-        for (_, call) in self.running().drain() {
-            call.abort();
-        }
+        let running = std::mem::take(&mut *self.running());
+        running.into_values().for_each(Running::cancel);
         self.lending.close();
     }
 
@@ -94,22 +112,28 @@ impl Served {
             Kind::RunGraph => match pb::RunGraphRequest::decode(message) {
                 Ok(request) => {
                     let this = Arc::clone(self);
-                    self.begin(call, async move {
+                    let waiting = first_poll(async move {
                         let outcome = this.handler.run(request).await;
                         this.reply(call, outcome.map(|response| response.encode_to_vec()));
                     });
+                    if let Some(work) = waiting {
+                        self.go_on(call, work);
+                    }
                 }
                 Err(error) => self.reply(call, Err(invalid_argument!("{error}"))),
             },
             Kind::RecvTensor => match pb::RecvTensorRequest::decode(message) {
                 Ok(request) => {
                     let this = Arc::clone(self);
-                    self.begin(call, async move {
+                    let waiting = first_poll(async move {
                         match this.handler.parcel(request).await {
                             Ok(parcel) => this.send(call, &parcel),
                             Err(error) => this.reply(call, Err(error)),
                         }
                     });
+                    if let Some(work) = waiting {
+                        self.go_on_promptly(call, work);
+                    }
                 }
                 Err(error) => self.reply(call, Err(invalid_argument!("{error}"))),
             },
@@ -118,8 +142,9 @@ impl Served {
                 self.handler.worker.cleanup_graph(StepId(i64::from_le_bytes(step)));
             }
             Kind::Cancel => {
-                if let Some(running) = self.running().remove(&call) {
-                    running.abort();
+                let running = self.running().remove(&call);
+                if let Some(running) = running {
+                    running.cancel();
                 }
                 self.outbox.forget_tensor(call);
                 self.lending.end(call);
@@ -137,12 +162,8 @@ impl Served {
         Ok(())
     }
 
-    /// Starts a call. Most end, or begin to wait, at once; only what waits becomes a task.
-    fn begin(self: &Arc<Self>, call: u64, work: impl Future<Output = ()> + Send + 'static) {
-        let mut work = Box::pin(work);
-        if let Poll::Ready(()) = work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            return;
-        }
+    /// Goes on with a call as a task.
+    fn go_on(self: &Arc<Self>, call: u64, work: BoxFuture<()>) {
         let this = Arc::clone(self);
         // Held while the task starts, so that it cannot end before it is known.
         let mut running = self.running();
@@ -150,7 +171,18 @@ impl Served {
             work.await;
             this.running().remove(&call);
         });
-        running.insert(call, task.abort_handle());
+        running.insert(call, Running::Task(task.abort_handle()));
+    }
+
+    /// Goes on with a call on the thread that makes what it waits for.
+    fn go_on_promptly(self: &Arc<Self>, call: u64, work: BoxFuture<()>) {
+        let this = Arc::clone(self);
+        let prompt = Prompt::new(Box::pin(async move {
+            work.await;
+            this.running().remove(&call);
+        }));
+        self.running().insert(call, Running::Prompt(Arc::clone(&prompt)));
+        prompt.wake();
     }
 
     fn reply(&self, call: u64, outcome: Result<Vec<u8>>) {
@@ -191,6 +223,13 @@ impl Served {
         });
         self.reply(call, whole);
     }
+}
+
+/// Starts a call, and returns the rest of one that waits. Most end at once.
+fn first_poll(work: impl Future<Output = ()> + Send + 'static) -> Option<BoxFuture<()>> {
+    let mut work: BoxFuture<()> = Box::pin(work);
+    let polled = work.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    polled.is_pending().then_some(work)
 }
 
 fn not_a_call() -> io::Error {
