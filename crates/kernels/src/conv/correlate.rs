@@ -46,6 +46,29 @@ impl<W: Tiled> Panels<W> {
         Self { panels: panels.collect(), cols }
     }
 
+    /// Packs `N` × `N` parts of `depth` summed values each, one part after the other.
+    /// `fill(rows, cols, parts, width)` writes some rows of every part, which begin `width` apart.
+    pub(super) fn pack_parts<const N: usize>(
+        par: Parallel,
+        depth: usize,
+        cols: usize,
+        fill: impl Fn(Range<usize>, Range<usize>, [[&mut [W]; N]; N], usize) + Sync,
+    ) -> Self {
+        let panels = split_columns::<W>(cols).into_iter().map(|(tile, cols)| {
+            let mut data = Aligned::zeros(N * N * depth * tile.cols);
+            let mut parts = data.chunks_exact_mut(depth * tile.cols);
+            let parts: [[_; N]; N] = std::array::from_fn(|_| {
+                std::array::from_fn(|_| rows_mut(parts.next().expect("one of N * N"), depth))
+            });
+            let min_rows = PACKED_ALONE.div_ceil(N * N * tile.cols);
+            par.for_each(parts, min_rows, |rows, parts| {
+                fill(rows, cols.clone(), parts.map(|row| row.map(|part| part.data)), tile.cols);
+            });
+            Panel { tile, cols, data }
+        });
+        Self { panels: panels.collect(), cols }
+    }
+
     /// The tiles that the panels are made for.
     pub(super) fn tiles(&self) -> impl Iterator<Item = Tile<W>> {
         self.panels.iter().map(|panel| panel.tile)

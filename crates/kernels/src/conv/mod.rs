@@ -4,8 +4,8 @@
 //! in the input itself or in a copy of a few rows that has the padding around it. The gradient by the
 //! input is the same computation with the filter turned round, one stride phase at a time, or a product
 //! that is scattered where there are few channels (see `scatter`); the gradient by the filter the same
-//! tile summed over positions. Filters of 3 × 3 with many channels take a way with fewer products (see
-//! `winograd`).
+//! tile summed over positions. Filters of 3 × 3 and 5 × 5 with many channels take a way with fewer
+//! products (see `winograd`).
 
 mod correlate;
 mod depthwise;
@@ -55,9 +55,8 @@ pub fn conv<T: Real + Element>(
         );
         return matmul(par, a, b, out);
     }
-    if winograd::fits(shape)
-        && let (Some(input), Some(filter), Some(out)) =
-            (T::as_wide(input), T::as_wide(filter), T::as_wide_mut(out))
+    if let (Some(input), Some(filter), Some(out)) =
+        (T::as_wide(input), T::as_wide(filter), T::as_wide_mut(out))
         && winograd::conv(par, shape, input, filter, out)
     {
         return;
@@ -101,9 +100,8 @@ pub fn conv_backprop_input<T: Real + Element>(
         );
         return matmul(par, a, b, out);
     }
-    if winograd::fits(shape)
-        && let (Some(filter), Some(gradient), Some(out)) =
-            (T::as_wide(filter), T::as_wide(gradient), T::as_wide_mut(out))
+    if let (Some(filter), Some(gradient), Some(out)) =
+        (T::as_wide(filter), T::as_wide(gradient), T::as_wide_mut(out))
         && winograd::input_gradient(par, shape, filter, gradient, out)
     {
         return;
@@ -205,9 +203,8 @@ pub fn conv_backprop_filter<T: Real + Element>(
         );
         return matmul(par, a, b, out);
     }
-    if winograd::fits(shape)
-        && let (Some(input), Some(gradient), Some(out)) =
-            (T::as_wide(input), T::as_wide(gradient), T::as_wide_mut(out))
+    if let (Some(input), Some(gradient), Some(out)) =
+        (T::as_wide(input), T::as_wide(gradient), T::as_wide_mut(out))
         && winograd::filter_gradient(par, shape, input, gradient, out)
     {
         return;

@@ -1,14 +1,15 @@
-//! Convolutions by 3 × 3 filters with less than half of the multiplications, after Winograd.
+//! Convolutions by 3 × 3 and 5 × 5 filters with less than half of the multiplications, after Winograd.
 //!
-//! Four neighbouring outputs, a 2 × 2 tile, read 16 inputs. Both they and the filter are turned into 16
-//! parts by a few additions (see `transform`); a part of the output is then a plain product of the
-//! parts of the input and of the filter, 16 multiplications for what takes 36 otherwise. The gradients
-//! go the same ways back.
+//! A tile of neighbouring outputs, say 2 × 2 of a 3 × 3 filter, reads 16 inputs. Both they and the
+//! filter are turned into 16 parts by a few additions (see `scheme` and `transform`); a part of the
+//! output is then a plain product of the parts of the input and of the filter, 16 multiplications for
+//! what takes 36 otherwise. The gradients go the same ways back.
 //!
 //! Inputs of a tile are mixed before they are multiplied, so an infinity or a NaN would reach outputs
-//! that never saw it. Whoever calls these functions does the work the direct way if they say that a
-//! result is not finite.
+//! that never saw it. Whoever calls these functions does the work the direct way if they say that it
+//! was not done: the convolution is of another kind, or a result is not finite.
 
+mod scheme;
 #[cfg(test)]
 mod tests;
 mod transform;
@@ -21,35 +22,94 @@ use super::tile::{Block, MAX_ROWS, Operands, Run, Tiled, blocks};
 use crate::Parallel;
 use crate::aligned::Aligned;
 use crate::transpose::transpose;
-use transform::PARTS;
+use scheme::{FourOfThree, Scheme, TwoOfFive, TwoOfThree};
 
-/// The least channels, of either side and of both together, for which fewer products make up for the
-/// transforms of inputs and outputs.
-const MIN_CHANNELS: (usize, usize) = (32, 96);
+/// Multiply-adds in the time that it takes to transform one value of a filter into a part and to read
+/// that from memory again.
+const FILTER_COST: usize = 40;
 
-/// The least tiles of all images that make up for the transform of the filter.
-const MIN_TILES: usize = 256;
+/// Multiply-adds in the time that it takes to transform inputs and outputs, for each part and side of
+/// the scheme: sums of about as many values as the side is long, and memory in between.
+const INPUT_COST: usize = 4;
+const OUTPUT_COST: usize = 3;
 
 /// Bytes of a thread's parts that are computed together: most of a second-level cache.
 const CHUNK_BYTES: usize = 768 * 1024;
 
 /// The least tiles that are computed together, because all parts of the filter are read for them.
-const CHUNK_TILES: usize = 256;
+const CHUNK_TILES: usize = 64;
 
-/// Whether a convolution is of the kind that is done here.
-pub(super) fn fits(shape: &Conv) -> bool {
-    let [depth, height, width] = &shape.axes;
-    let (inputs, outputs) = (shape.in_channels, shape.out_channels);
-    let grid = Grid::new([height.output, width.output]);
-    shape.groups == 1
-        && (depth.input, depth.filter, depth.output) == (1, 1, 1)
-        && [height, width].iter().all(|axis| (axis.filter, axis.stride, axis.dilation) == (3, 1, 1))
-        && inputs.min(outputs) >= MIN_CHANNELS.0
-        && inputs + outputs >= MIN_CHANNELS.1
-        && shape.batch * grid.rows * grid.cols >= MIN_TILES
+/// Chooses the scheme for a convolution and returns what `$body` makes of it, or false if there is none.
+macro_rules! with_scheme {
+    ($shape:expr, $scheme:ident => $body:expr) => {
+        match Kind::of($shape) {
+            Some(Kind::TwoOfThree) => {
+                let $scheme = TwoOfThree;
+                $body
+            }
+            Some(Kind::FourOfThree) => {
+                let $scheme = FourOfThree;
+                $body
+            }
+            Some(Kind::TwoOfFive) => {
+                let $scheme = TwoOfFive;
+                $body
+            }
+            None => false,
+        }
+    };
 }
 
-/// As [`super::conv`]; whether every output is finite.
+/// The schemes that there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    TwoOfThree,
+    FourOfThree,
+    TwoOfFive,
+}
+
+impl Kind {
+    /// The scheme that takes least, if that is clearly less than the direct way does.
+    fn of(shape: &Conv) -> Option<Kind> {
+        let [depth, height, width] = &shape.axes;
+        let is_plain = shape.groups == 1
+            && (depth.input, depth.filter, depth.output) == (1, 1, 1)
+            && [height, width].iter().all(|axis| (axis.stride, axis.dilation) == (1, 1));
+        let taps = height.filter;
+        if !is_plain || width.filter != taps {
+            return None;
+        }
+        let cost = |outputs: usize| {
+            let tiles = height.output.div_ceil(outputs) * width.output.div_ceil(outputs);
+            cost_of(shape, outputs + taps - 1, shape.batch * tiles)
+        };
+        let (kind, cost) = match taps {
+            3 => [(Kind::TwoOfThree, cost(2)), (Kind::FourOfThree, cost(4))]
+                .into_iter()
+                .min_by_key(|(_, cost)| *cost)?,
+            5 => (Kind::TwoOfFive, cost(2)),
+            _ => return None,
+        };
+        let positions = shape.batch * height.output * width.output;
+        let direct = positions * taps * taps * shape.in_channels * shape.out_channels;
+        (cost.saturating_mul(5) <= direct.saturating_mul(4)).then_some(kind)
+    }
+}
+
+/// What a scheme of so many parts by so many takes, in multiply-adds.
+fn cost_of(shape: &Conv, side: usize, tiles: usize) -> usize {
+    // Channels beyond whole vectors are transformed one by one.
+    let vectors = |channels: usize| {
+        let rest = channels % transform::LANES;
+        channels - rest + rest * transform::LANES
+    };
+    let products = shape.in_channels * shape.out_channels;
+    let inputs = INPUT_COST * side * vectors(shape.in_channels);
+    let outputs = OUTPUT_COST * side * vectors(shape.out_channels);
+    side * side * (tiles * (products + inputs + outputs) + FILTER_COST * products)
+}
+
+/// As [`super::conv`]; whether it was done.
 pub(super) fn conv<W: Tiled>(
     par: Parallel,
     shape: &Conv,
@@ -57,18 +117,10 @@ pub(super) fn conv<W: Tiled>(
     filter: &[W],
     out: &mut [W],
 ) -> bool {
-    let [_, height, width] = &shape.axes;
-    let images = Images {
-        data: input,
-        size: [height.input, width.input],
-        channels: shape.in_channels,
-        before: [height.pad.cast_signed(), width.pad.cast_signed()],
-    };
-    let panels = pack(par, filter, [shape.in_channels, shape.out_channels], |tap| tap);
-    correlate(par, &images, &panels, [height.output, width.output], shape.out_channels, out)
+    with_scheme!(shape, scheme => conv_by(scheme, par, shape, input, filter, out))
 }
 
-/// As [`super::conv_backprop_input`]; whether every gradient is finite.
+/// As [`super::conv_backprop_input`]; whether it was done.
 pub(super) fn input_gradient<W: Tiled>(
     par: Parallel,
     shape: &Conv,
@@ -76,22 +128,10 @@ pub(super) fn input_gradient<W: Tiled>(
     gradient: &[W],
     out: &mut [W],
 ) -> bool {
-    let [_, height, width] = &shape.axes;
-    let (inputs, outputs) = (shape.in_channels, shape.out_channels);
-    let images = Images {
-        data: gradient,
-        size: [height.output, width.output],
-        channels: outputs,
-        before: [height.pad, width.pad].map(|pad| 2 - pad.cast_signed()),
-    };
-    // The same computation with the filter turned round.
-    let mut turned = filter.to_vec();
-    transpose(par, filter, &[9, inputs, outputs], &[0, 2, 1], &mut turned);
-    let panels = pack(par, &turned, [outputs, inputs], |tap| 8 - tap);
-    correlate(par, &images, &panels, [height.input, width.input], inputs, out)
+    with_scheme!(shape, scheme => input_gradient_by(scheme, par, shape, filter, gradient, out))
 }
 
-/// As [`super::conv_backprop_filter`]; whether every gradient is finite.
+/// As [`super::conv_backprop_filter`]; whether it was done.
 pub(super) fn filter_gradient<W: Tiled>(
     par: Parallel,
     shape: &Conv,
@@ -99,6 +139,68 @@ pub(super) fn filter_gradient<W: Tiled>(
     gradient: &[W],
     out: &mut [W],
 ) -> bool {
+    with_scheme!(shape, scheme => filter_gradient_by(scheme, par, shape, input, gradient, out))
+}
+
+fn conv_by<W: Tiled, S, const N: usize, const M: usize, const R: usize>(
+    scheme: S,
+    par: Parallel,
+    shape: &Conv,
+    input: &[W],
+    filter: &[W],
+    out: &mut [W],
+) -> bool
+where
+    S: Scheme<N, M, R>,
+{
+    let [_, height, width] = &shape.axes;
+    let images = Images {
+        data: input,
+        size: [height.input, width.input],
+        channels: shape.in_channels,
+        before: [height.pad.cast_signed(), width.pad.cast_signed()],
+    };
+    let panels = pack(scheme, par, filter, [shape.in_channels, shape.out_channels], |tap| tap);
+    correlate(scheme, par, &images, &panels, [height.output, width.output], shape.out_channels, out)
+}
+
+fn input_gradient_by<W: Tiled, S, const N: usize, const M: usize, const R: usize>(
+    scheme: S,
+    par: Parallel,
+    shape: &Conv,
+    filter: &[W],
+    gradient: &[W],
+    out: &mut [W],
+) -> bool
+where
+    S: Scheme<N, M, R>,
+{
+    let [_, height, width] = &shape.axes;
+    let (inputs, outputs) = (shape.in_channels, shape.out_channels);
+    let images = Images {
+        data: gradient,
+        size: [height.output, width.output],
+        channels: outputs,
+        before: [height.pad, width.pad].map(|pad| (R - 1).cast_signed() - pad.cast_signed()),
+    };
+    // The same computation with the filter turned round.
+    let mut turned = filter.to_vec();
+    transpose(par, filter, &[R * R, inputs, outputs], &[0, 2, 1], &mut turned);
+    let panels = pack(scheme, par, &turned, [outputs, inputs], |tap| R * R - 1 - tap);
+    correlate(scheme, par, &images, &panels, [height.input, width.input], inputs, out)
+}
+
+fn filter_gradient_by<W: Tiled, S, const N: usize, const M: usize, const R: usize>(
+    scheme: S,
+    par: Parallel,
+    shape: &Conv,
+    input: &[W],
+    gradient: &[W],
+    out: &mut [W],
+) -> bool
+where
+    S: Scheme<N, M, R>,
+{
     let [_, height, width] = &shape.axes;
     let (inputs, outputs) = (shape.in_channels, shape.out_channels);
     let images = Images {
@@ -113,17 +215,17 @@ pub(super) fn filter_gradient<W: Tiled>(
         channels: outputs,
         before: [0, 0],
     };
-    let grid = Grid::new([height.output, width.output]);
+    let grid = Grid::<N, M>::new([height.output, width.output]);
     let bands = shape.batch * grid.rows;
     // One sum for each thread, since sums are larger than the filter.
     let share = bands.div_ceil(par.threads());
     let parts = par.map_ranges(bands, share, |range| {
-        let mut sums = Aligned::zeros(PARTS * inputs * outputs);
+        let mut sums = Aligned::zeros(N * N * inputs * outputs);
         let mut buffers = (Aligned::default(), Aligned::default());
         let bands: Vec<usize> = range.collect();
         for bands in bands.chunks(grid.bands_at_once::<W>(inputs + outputs)) {
             let tiles: Vec<Place> = bands.iter().flat_map(|band| grid.tiles(*band)).collect();
-            add_products(&images, &by_output, &tiles, &mut buffers, &mut sums);
+            add_products(scheme, &images, &by_output, &tiles, &mut buffers, &mut sums);
         }
         sums
     });
@@ -136,10 +238,9 @@ pub(super) fn filter_gradient<W: Tiled>(
         return true;
     };
     let len = inputs * outputs;
-    let parts = std::array::from_fn(|part| &total[part * len..][..len]);
     let mut taps = out.chunks_exact_mut(len);
-    let mut taps = std::array::from_fn(|_| taps.next().expect("nine taps"));
-    transform::to_filter(&parts, &mut taps)
+    let mut taps = std::array::from_fn(|_| std::array::from_fn(|_| taps.next()));
+    transform::to_filter(scheme, &total, len, &mut taps)
 }
 
 /// Images that are read with zeros around them.
@@ -155,30 +256,29 @@ struct Images<'a, W> {
 
 impl<W> Images<'_, W> {
     /// The pixels of `SIDE` rows and columns from an output's position on; `outside` where there are none.
-    fn pixels<'a, const SIDE: usize, const PIXELS: usize>(
+    fn pixels<'a, const SIDE: usize>(
         &'a self,
         place: Place,
         outside: &'a [W],
-    ) -> [&'a [W]; PIXELS] {
+    ) -> [[&'a [W]; SIDE]; SIDE] {
         let [height, width] = self.size;
         let at = |first: usize, step: usize, before: isize, len: usize| {
             (first + step).checked_add_signed(-before).filter(|at| *at < len)
         };
-        let mut pixels = [outside; PIXELS];
-        for (i, pixel) in pixels.iter_mut().enumerate() {
-            let y = at(place.row, i / SIDE, self.before[0], height);
-            let x = at(place.col, i % SIDE, self.before[1], width);
-            if let (Some(y), Some(x)) = (y, x) {
+        std::array::from_fn(|row| {
+            let y = at(place.row, row, self.before[0], height);
+            std::array::from_fn(|col| {
+                let x = at(place.col, col, self.before[1], width);
+                let Some((y, x)) = y.zip(x) else { return outside };
                 let at = (place.image * height + y) * width + x;
-                *pixel = &self.data[at * self.channels..][..self.channels];
-            }
-        }
-        pixels
+                &self.data[at * self.channels..][..self.channels]
+            })
+        })
     }
 }
 
-/// The outputs of an image in tiles of 2 × 2, in bands of one row of tiles.
-struct Grid {
+/// The outputs of an image in tiles of `M` rows and columns, in bands of one row of tiles.
+struct Grid<const N: usize, const M: usize> {
     rows: usize,
     cols: usize,
 }
@@ -191,57 +291,67 @@ struct Place {
     col: usize,
 }
 
-impl Grid {
+impl<const N: usize, const M: usize> Grid<N, M> {
     fn new([height, width]: [usize; 2]) -> Self {
-        Self { rows: height.div_ceil(2), cols: width.div_ceil(2) }
+        Self { rows: height.div_ceil(M), cols: width.div_ceil(M) }
     }
 
-    fn tiles(&self, band: usize) -> impl Iterator<Item = Place> + use<> {
-        let (image, row) = (band / self.rows, band % self.rows * 2);
-        (0..self.cols).map(move |col| Place { image, row, col: 2 * col })
+    fn tiles(&self, band: usize) -> impl Iterator<Item = Place> + use<N, M> {
+        let (image, row) = (band / self.rows, band % self.rows * M);
+        (0..self.cols).map(move |col| Place { image, row, col: M * col })
     }
 
     /// How many bands are computed together, with so many channels on both sides.
     fn bands_at_once<W>(&self, channels: usize) -> usize {
-        let tiles = CHUNK_BYTES / (PARTS * channels * size_of::<W>());
+        let tiles = CHUNK_BYTES / (N * N * channels * size_of::<W>());
         tiles.max(CHUNK_TILES).div_ceil(self.cols)
     }
 }
 
 /// The parts of a filter of `inputs` rows and `outputs` columns, whose taps `order` names.
-fn pack<W: Tiled>(
+fn pack<W: Tiled, S, const N: usize, const M: usize, const R: usize>(
+    scheme: S,
     par: Parallel,
     filter: &[W],
     [inputs, outputs]: [usize; 2],
     order: impl Fn(usize) -> usize + Sync,
-) -> Panels<W> {
-    Panels::pack(par, PARTS * inputs, outputs, |rows, cols, out, width| {
-        for (row, out) in rows.zip(out.chunks_exact_mut(width)) {
-            let (part, input) = (row / inputs, row % inputs);
-            for (tap, weight) in transform::taps_of::<W>(part).into_iter().enumerate() {
-                if weight == W::zero() {
-                    continue;
-                }
-                let start = (order(tap) * inputs + input) * outputs;
-                transform::add(weight, &filter[start + cols.start..start + cols.end], out);
-            }
+) -> Panels<W>
+where
+    S: Scheme<N, M, R>,
+{
+    Panels::pack_parts(par, inputs, outputs, |rows, cols, mut parts, width| {
+        for (index, input) in rows.enumerate() {
+            let taps = std::array::from_fn(|y| {
+                std::array::from_fn(|x| {
+                    let start = (order(y * R + x) * inputs + input) * outputs;
+                    &filter[start + cols.start..start + cols.end]
+                })
+            });
+            let places = index * width..index * width + cols.len();
+            let mut parts =
+                parts.each_mut().map(|row| row.each_mut().map(|part| &mut part[places.clone()]));
+            transform::of_filter(scheme, &taps, &mut parts);
         }
     })
 }
 
 /// Computes `size` outputs of each image; whether all are finite.
-fn correlate<W: Tiled>(
+fn correlate<W: Tiled, S, const N: usize, const M: usize, const R: usize>(
+    scheme: S,
     par: Parallel,
     images: &Images<'_, W>,
     panels: &Panels<W>,
     size: [usize; 2],
     outputs: usize,
     out: &mut [W],
-) -> bool {
-    let grid = Grid::new(size);
+) -> bool
+where
+    S: Scheme<N, M, R>,
+{
+    let grid = Grid::<N, M>::new(size);
     let row_len = size[1] * outputs;
     let mut bands: Vec<&mut [W]> =
-        out.chunks_mut(size[0] * row_len).flat_map(|image| image.chunks_mut(2 * row_len)).collect();
+        out.chunks_mut(size[0] * row_len).flat_map(|image| image.chunks_mut(M * row_len)).collect();
     let at_once = grid.bands_at_once::<W>(images.channels + outputs);
     let is_finite = AtomicBool::new(true);
     let min_bands = at_once.min(bands.len().div_ceil(par.threads()));
@@ -251,11 +361,11 @@ fn correlate<W: Tiled>(
             let first = range.start + chunk * at_once;
             let tiles: Vec<Place> =
                 (first..first + bands.len()).flat_map(|band| grid.tiles(band)).collect();
-            multiply_parts(images, panels, &tiles, outputs, &mut buffers);
+            multiply_parts(scheme, images, panels, &tiles, outputs, &mut buffers);
             let apart = apart(tiles.len(), outputs);
             for (index, band) in bands.iter_mut().enumerate() {
                 let parts = &buffers.1[index * grid.cols * outputs..];
-                if !write_band(band, row_len, parts, apart, outputs) {
+                if !write_band(scheme, band, row_len, parts, apart, outputs) {
                     is_finite.store(false, Ordering::Relaxed);
                 }
             }
@@ -271,29 +381,39 @@ fn apart(tiles: usize, channels: usize) -> usize {
 }
 
 /// The parts of some tiles, for each part tile after tile, into the first buffer.
-fn split_input<W: Tiled>(images: &Images<'_, W>, tiles: &[Place], parts: &mut Aligned<W>) {
+fn split_input<W: Tiled, S, const N: usize, const M: usize, const R: usize>(
+    scheme: S,
+    images: &Images<'_, W>,
+    tiles: &[Place],
+    parts: &mut Aligned<W>,
+) where
+    S: Scheme<N, M, R>,
+{
     let channels = images.channels;
     let apart = apart(tiles.len(), channels);
-    parts.resize(PARTS * apart);
+    parts.resize(N * N * apart);
     let outside = vec![W::zero(); channels];
     for (index, place) in tiles.iter().enumerate() {
-        let pixels = images.pixels::<4, PARTS>(*place, &outside);
-        transform::of_input(&pixels, &mut parts[index * channels..], apart);
+        let pixels = images.pixels::<N>(*place, &outside);
+        transform::of_input(scheme, &pixels, &mut parts[index * channels..], apart);
     }
 }
 
 /// The parts of some tiles of the output, as [`split_input`], into the second buffer.
-fn multiply_parts<W: Tiled>(
+fn multiply_parts<W: Tiled, S, const N: usize, const M: usize, const R: usize>(
+    scheme: S,
     images: &Images<'_, W>,
     panels: &Panels<W>,
     tiles: &[Place],
     outputs: usize,
     (input, output): &mut (Aligned<W>, Aligned<W>),
-) {
+) where
+    S: Scheme<N, M, R>,
+{
     let inputs = images.channels;
-    split_input(images, tiles, input);
+    split_input(scheme, images, tiles, input);
     let (in_apart, out_apart) = (apart(tiles.len(), inputs), apart(tiles.len(), outputs));
-    output.resize(PARTS * out_apart);
+    output.resize(N * N * out_apart);
     let blocks = blocks(&[Run { offset: 0, len: inputs }], 1, panels.tiles());
     let mut from: Vec<usize> = (0..tiles.len()).map(|tile| tile * inputs).collect();
     from.extend([(tiles.len() - 1) * inputs; MAX_ROWS]);
@@ -305,50 +425,58 @@ fn multiply_parts<W: Tiled>(
     }
 }
 
-/// Writes one or two rows of the output; whether all of it is finite.
-fn write_band<W: Tiled>(
+/// Writes the rows of a band of the output; whether all of it is finite.
+fn write_band<W: Tiled, S, const N: usize, const M: usize, const R: usize>(
+    scheme: S,
     band: &mut [W],
     row_len: usize,
     parts: &[W],
     apart: usize,
     outputs: usize,
-) -> bool {
-    let (top, bottom) = band.split_at_mut(row_len);
-    let mut rows = [top.chunks_exact_mut(outputs), bottom.chunks_exact_mut(outputs)];
+) -> bool
+where
+    S: Scheme<N, M, R>,
+{
+    let mut rows = band.chunks_mut(row_len);
+    let mut rows: [_; M] =
+        std::array::from_fn(|_| rows.next().unwrap_or_default().chunks_exact_mut(outputs));
     let mut is_finite = true;
-    for tile in (0..row_len.div_ceil(2 * outputs)).map(|tile| &parts[tile * outputs..]) {
-        let [top, bottom] = &mut rows;
-        let mut pixels = [top.next(), top.next(), bottom.next(), bottom.next()];
-        is_finite &= transform::to_output(tile, apart, &mut pixels);
+    for tile in (0..row_len.div_ceil(M * outputs)).map(|tile| &parts[tile * outputs..]) {
+        let mut pixels = rows.each_mut().map(|row| std::array::from_fn(|_| row.next()));
+        is_finite &= transform::to_output(scheme, tile, apart, &mut pixels);
     }
     is_finite
 }
 
 /// Adds what some tiles contribute to the parts of the filter's gradient.
-fn add_products<W: Tiled>(
+fn add_products<W: Tiled, S, const N: usize, const M: usize, const R: usize>(
+    scheme: S,
     images: &Images<'_, W>,
     by_output: &Images<'_, W>,
     tiles: &[Place],
     (input, gradient): &mut (Aligned<W>, Aligned<W>),
     sums: &mut [W],
-) {
+) where
+    S: Scheme<N, M, R>,
+{
     let (inputs, outputs) = (images.channels, by_output.channels);
-    split_input(images, tiles, input);
+    split_input(scheme, images, tiles, input);
     let outside = vec![W::zero(); outputs];
     let mut from: Vec<usize> = (0..inputs).collect();
     from.extend([inputs - 1; MAX_ROWS]);
     let to: Vec<usize> = (0..inputs).map(|channel| channel * outputs).collect();
     for (tile, cols) in split_columns::<W>(outputs) {
         let (in_apart, apart) = (apart(tiles.len(), inputs), apart(tiles.len(), tile.cols));
-        gradient.resize(PARTS * apart);
+        gradient.resize(N * N * apart);
         for (index, place) in tiles.iter().enumerate() {
-            let pixels =
-                by_output.pixels::<2, 4>(*place, &outside).map(|pixel| &pixel[cols.clone()]);
-            transform::of_gradient(&pixels, &mut gradient[index * tile.cols..], apart);
+            let pixels = by_output
+                .pixels::<M>(*place, &outside)
+                .map(|row| row.map(|pixel| &pixel[cols.clone()]));
+            transform::of_gradient(scheme, &pixels, &mut gradient[index * tile.cols..], apart);
         }
         let run = Run { offset: 0, len: tiles.len() };
         for Block { begin, runs } in blocks(&[run], inputs, std::iter::once(tile)) {
-            for part in 0..PARTS {
+            for part in 0..N * N {
                 let a = &input[part * in_apart..];
                 let b = &gradient[part * apart + begin * tile.cols..];
                 let c = &mut sums[part * inputs * outputs + cols.start..];
