@@ -37,6 +37,17 @@ pub trait Kernel: fmt::Debug + Send + Sync + 'static {
         false
     }
 
+    /// What the only output is in every run, if it is always the same.
+    fn constant(&self) -> Option<&Tensor> {
+        None
+    }
+
+    /// Whether the kernel does nothing to a tensor but pass it on, from each input to the output of the
+    /// same number.
+    fn passes_tensors_on(&self) -> bool {
+        false
+    }
+
     /// The function that the kernel applies to every position, if it does nothing else: then the
     /// executor may compute it together with others of its kind.
     fn pointwise(&self) -> Option<Pointwise> {

@@ -53,6 +53,10 @@ impl Kernel for Const {
         ctx.set_output(0, self.0.clone());
         Ok(())
     }
+
+    fn constant(&self) -> Option<&Tensor> {
+        Some(&self.0)
+    }
 }
 
 /// A placeholder that a step reaches was not fed.

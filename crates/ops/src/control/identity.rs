@@ -95,6 +95,10 @@ impl Kernel for Identity {
         true
     }
 
+    fn passes_tensors_on(&self) -> bool {
+        true
+    }
+
     fn cost(&self, _: &[Value]) -> u64 {
         0
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tensorfleet_graph::{Graph, NodeId};
 
-use super::{Gate, Instruction, Invariant, Sequence, Target, Variable};
+use super::{Gate, Instruction, Invariant, Sequence, Source, Target, Variable};
 use crate::executable::{CompiledNode, Kind};
 
 /// Finds the order of a loop whose nodes are `members`. None: the executor has to find its way.
@@ -283,9 +283,7 @@ impl Finder<'_> {
             .filter(|&source| matches!(self.kind(source), Kind::Enter { is_constant: true, .. }))
             .collect();
         for enter in enters {
-            let targets = targets(enter, 0);
-            targets.iter().for_each(|&slot| sequence.is_invariant[slot as usize] = true);
-            sequence.invariants.push(Invariant { enter, targets });
+            sequence.add_invariant(Source::Enter(enter), targets(enter, 0));
         }
     }
 
@@ -298,7 +296,8 @@ impl Finder<'_> {
     ) -> Option<()> {
         // The numbers of those that a branch inside of the loop may leave out.
         let mut may_be_dead: FxHashMap<u32, u32> = FxHashMap::default();
-        for (number, &(node, waits)) in (0u32..).zip(&parts.computing) {
+        let mut number = 0;
+        for &(node, waits) in &parts.computing {
             let branches = |node: u32| {
                 matches!(self.kind(node), Kind::Switch | Kind::SwitchN)
                     && !parts.gates.contains(&node)
@@ -313,7 +312,17 @@ impl Finder<'_> {
             {
                 may_be_dead.insert(node, number);
             }
-            let targets = (0..self.nodes[node as usize].num_outputs)
+            let CompiledNode { kind, num_inputs, num_outputs, .. } = &self.nodes[node as usize];
+            let kernel = if let Kind::Compute { kernel, .. } = kind { Some(kernel) } else { None };
+            if let Some(value) = kernel.and_then(|kernel| kernel.constant())
+                && !may_be_dead.contains_key(&node)
+            {
+                sequence.add_invariant(Source::Constant(value.clone()), targets(node, 0));
+                continue;
+            }
+            let passes_on = (*num_inputs, *num_outputs) == (1, 1)
+                && kernel.is_some_and(|kernel| kernel.passes_tensors_on());
+            let targets = (0..*num_outputs)
                 .flat_map(|output| {
                     let slots = targets(node, output);
                     let last = slots.len().wrapping_sub(1);
@@ -326,11 +335,19 @@ impl Finder<'_> {
                 .collect();
             let first_slot = first_slot[&node];
             let part = if waits { &mut sequence.body } else { &mut sequence.condition };
-            part.push(Instruction { node, number, first_slot, targets, controls });
+            part.push(Instruction { node, number, first_slot, targets, controls, passes_on });
+            number += 1;
         }
         // The steering itself must not depend on a branch inside of the loop.
         let steering = parts.gates.iter().chain(parts.merges.iter().map(|(_, _, next)| next));
         let mut controls = steering.chain([&parts.loop_cond]).flat_map(|&node| self.controls(node));
         (!controls.any(|source| may_be_dead.contains_key(&source))).then_some(())
+    }
+}
+
+impl Sequence {
+    fn add_invariant(&mut self, source: Source, targets: Box<[u32]>) {
+        targets.iter().for_each(|&slot| self.is_invariant[slot as usize] = true);
+        self.invariants.push(Invariant { source, targets });
     }
 }

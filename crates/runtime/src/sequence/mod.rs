@@ -11,6 +11,8 @@ mod run;
 #[cfg(test)]
 mod tests;
 
+use tensorfleet_tensor::Tensor;
+
 pub(crate) use find::find;
 pub(crate) use run::{Progress, Running, Surroundings};
 
@@ -42,10 +44,18 @@ struct Variable {
     targets: Box<[u32]>,
 }
 
+/// A value that is the same in all iterations.
 #[derive(Debug)]
 struct Invariant {
-    enter: u32,
+    source: Source,
     targets: Box<[u32]>,
+}
+
+#[derive(Debug)]
+enum Source {
+    /// A node that enters the loop.
+    Enter(u32),
+    Constant(Tensor),
 }
 
 /// A `Switch` by the loop's condition: its value goes on into the body, or out of the loop.
@@ -69,6 +79,8 @@ struct Instruction {
     controls: Box<[u32]>,
     /// Its number among all of the loop.
     number: u32,
+    /// Whether it only passes a tensor on.
+    passes_on: bool,
 }
 
 /// Where an output goes, in the order of the outputs.

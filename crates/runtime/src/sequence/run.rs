@@ -6,7 +6,7 @@ use std::time::Instant;
 use tensorfleet_framework::{FrameIteration, KernelContext, StepContext, Value};
 use tensorfleet_tensor::{Result, Tensor, internal};
 
-use super::{Instruction, Sequence};
+use super::{Instruction, Sequence, Source};
 use crate::executable::{CompiledNode, Kind};
 use crate::run::{EXPENSIVE, NODES_PER_LOOK, read_references, scalar};
 
@@ -76,7 +76,14 @@ impl Running {
             iteration: 0,
             slots,
             variables: sequence.variables.iter().map(|v| find(&entered, v.enter)).collect(),
-            invariants: sequence.invariants.iter().map(|i| find(invariants, i.enter)).collect(),
+            invariants: sequence
+                .invariants
+                .iter()
+                .map(|invariant| match &invariant.source {
+                    Source::Enter(enter) => find(invariants, *enter),
+                    Source::Constant(value) => Value::Tensor(value.clone()),
+                })
+                .collect(),
             is_dead: vec![false; sequence.condition.len() + sequence.body.len()],
             outputs: Vec::new(),
             at: Position::Iteration,
@@ -141,7 +148,7 @@ impl Running {
     /// Gives the condition what it needs.
     fn begin(&mut self, sequence: &Sequence) {
         for (variable, value) in sequence.variables.iter().zip(&mut self.variables) {
-            give(&mut self.slots, value.take(), &variable.targets);
+            give(&mut self.slots, value.take(), variable.targets.iter().copied());
         }
         for (invariant, value) in sequence.invariants.iter().zip(&self.invariants) {
             for &slot in &invariant.targets {
@@ -170,7 +177,7 @@ impl Running {
     fn pass_gates(&mut self, sequence: &Sequence) {
         for gate in &sequence.gates {
             let value = self.take(sequence, gate.slot);
-            give(&mut self.slots, value, &gate.targets);
+            give(&mut self.slots, value, gate.targets.iter().copied());
         }
     }
 
@@ -210,6 +217,15 @@ impl Running {
         around: Surroundings<'_>,
     ) -> Result<bool> {
         let first = instruction.first_slot as usize;
+        if instruction.passes_on
+            && instruction.controls.is_empty()
+            && matches!(self.slots[first], Value::Tensor(_))
+        {
+            let value = self.take(sequence, instruction.first_slot);
+            self.is_dead[instruction.number as usize] = false;
+            give(&mut self.slots, value, instruction.targets.iter().map(|target| target.slot));
+            return Ok(true);
+        }
         let slots = first..first + node.num_inputs as usize;
         let inputs = &mut self.slots[slots.clone()];
         self.outputs.clear();
@@ -281,11 +297,12 @@ impl Position {
 }
 
 /// Gives a value to slots, the last of which gets the value itself.
-fn give(slots: &mut [Value], value: Value, targets: &[u32]) {
-    if let Some((&last, others)) = targets.split_last() {
-        for &slot in others {
-            slots[slot as usize] = value.clone();
-        }
-        slots[last as usize] = value;
+fn give(slots: &mut [Value], value: Value, targets: impl IntoIterator<Item = u32>) {
+    let mut targets = targets.into_iter();
+    let Some(mut last) = targets.next() else { return };
+    for next in targets {
+        slots[last as usize] = value.clone();
+        last = next;
     }
+    slots[last as usize] = value;
 }

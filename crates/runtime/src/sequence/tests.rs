@@ -138,6 +138,29 @@ fn branches_inside_leave_out_what_they_should() {
 }
 
 #[test]
+fn a_constant_may_go_on_to_the_next_iteration_and_to_several_nodes() {
+    let int = DType::Int32;
+    // The product is 1, then 1 * 1 + 7, 8 * 7 + 7 and 63 * 7 + 7.
+    for (limit, expected) in [(0, [1, 1]), (1, [7, 8]), (2, [7, 63]), (3, [7, 448])] {
+        let mut nodes = counter(limit);
+        nodes.extend(variable("last", int, "seven"));
+        nodes.extend(variable("product", int, "raised"));
+        let mut seven = constant("seven", Tensor::scalar(7i32));
+        seven.inputs = vec!["^i_in".to_owned()];
+        nodes.extend([
+            constant("last", Tensor::scalar(1i32)),
+            constant("product", Tensor::scalar(1i32)),
+            seven,
+            node("times", "Mul", &["product_in", "last_in"], &[of(int)]),
+            node("raised", "AddV2", &["times", "seven"], &[of(int)]),
+            retval(0, "last_out", int),
+            retval(1, "product_out", int),
+        ]);
+        assert_eq!(ints(nodes), expected);
+    }
+}
+
+#[test]
 fn the_executor_takes_over_when_nodes_take_long() {
     let float = DType::Float;
     let mut nodes = counter(20);
