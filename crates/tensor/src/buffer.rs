@@ -6,15 +6,17 @@
 //! hold old values), and every [`Element`] type accepts the bytes that are put under it: plain
 //! numbers accept any, and `bool` is only ever written as 0 or 1 (see `Tensor::from_bytes`).
 //!
-//! Large blocks go back to a pool when dropped: the system allocator would return them to the
-//! kernel, and every step would then fault in the same pages again.
+//! All but the smallest blocks go back to a `pool` when dropped: steps need the same sizes again and
+//! again, and the system allocator would return large blocks to the kernel, so that every step faulted
+//! in the same pages.
 
 #![allow(unsafe_code, reason = "typed views of raw memory; see the module's header")]
+
+mod pool;
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
-use std::sync::Mutex;
 
 use crate::dtype::Element;
 use crate::{Result, memory};
@@ -26,11 +28,11 @@ const ALIGNMENT: usize = 64;
 /// looked at as, and what allocators give to all but the smallest.
 const ADOPTED_ALIGNMENT: usize = 16;
 
-/// Blocks of at least this size are pooled.
-const POOLED_FROM: usize = 256 << 10;
+/// Blocks of at least this size are pooled: recycled memory needs neither the allocator nor zeros.
+const POOLED_FROM: usize = 4 << 10;
 
-/// The pool keeps at most this many bytes.
-const POOL_LIMIT: usize = 512 << 20;
+/// Blocks of at least this size are worth some trouble.
+const LARGE: usize = 256 << 10;
 
 /// An owned block of initialised bytes.
 #[derive(Debug)]
@@ -60,20 +62,28 @@ impl Buffer {
     /// Allocates a block of `len` bytes.
     pub(crate) fn new(len: usize, contents: Contents) -> Result<Buffer> {
         let capacity = capacity_for(len);
-        if let Some(start) = take_from_pool(capacity) {
-            let mut buffer = Buffer { start, len, capacity, alignment: ALIGNMENT };
-            if contents == Contents::Zeroed {
-                buffer.bytes_mut().fill(0);
-            }
-            return Ok(buffer);
+        let (mut buffer, is_zeroed) = match pool::take(capacity) {
+            Some(start) => (Buffer { start, len, capacity, alignment: ALIGNMENT }, false),
+            None => (Buffer::allocate(len, capacity)?, true),
+        };
+        match contents {
+            Contents::Zeroed if !is_zeroed => buffer.bytes_mut().fill(0),
+            // Whoever forgets to overwrite something finds out while it is tested.
+            Contents::Arbitrary if cfg!(debug_assertions) => buffer.bytes_mut().fill(1),
+            Contents::Zeroed | Contents::Arbitrary => {}
         }
+        Ok(buffer)
+    }
+
+    /// Allocates zeros.
+    fn allocate(len: usize, capacity: usize) -> Result<Buffer> {
         memory::check_room(capacity)?;
         let layout = layout(capacity, ALIGNMENT)?;
         // SAFETY: the layout's size is not zero: `capacity_for` rounds up to the alignment.
         let start = unsafe { alloc_zeroed(layout) };
         match NonNull::new(start) {
             Some(start) => Ok(Buffer { start, len, capacity, alignment: ALIGNMENT }),
-            None if len >= POOLED_FROM => Err(memory::out_of_memory(len)),
+            None if len >= LARGE => Err(memory::out_of_memory(len)),
             None => handle_alloc_error(layout),
         }
     }
@@ -106,14 +116,23 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        if self.alignment == ALIGNMENT && return_to_pool(self.start, self.capacity) {
+        if self.alignment == ALIGNMENT && pool::put(self.start, self.capacity) {
             return;
         }
-        if let Ok(layout) = layout(self.capacity, self.alignment) {
-            // SAFETY: allocated in `new`, or by the vector whose elements have this alignment, with
-            // this very layout, and nobody uses it any more.
-            unsafe { dealloc(self.start.as_ptr(), layout) };
-        }
+        // SAFETY: allocated in `allocate`, or by the vector whose elements have this alignment, with
+        // this very layout, and nobody uses it any more.
+        unsafe { free(self.start, self.capacity, self.alignment) };
+    }
+}
+
+/// Gives memory back.
+///
+/// # Safety
+/// It must have been allocated with this size and alignment, and not be used any more.
+unsafe fn free(start: NonNull<u8>, capacity: usize, alignment: usize) {
+    if let Ok(layout) = layout(capacity, alignment) {
+        // SAFETY: passed on.
+        unsafe { dealloc(start.as_ptr(), layout) };
     }
 }
 
@@ -126,57 +145,6 @@ fn layout(capacity: usize, alignment: usize) -> Result<Layout> {
 fn capacity_for(len: usize) -> usize {
     let step = if len < POOLED_FROM { ALIGNMENT } else { 1 << (len.ilog2() - 3) };
     len.max(1).checked_next_multiple_of(step).unwrap_or(usize::MAX)
-}
-
-/// Free blocks. Process-wide like the allocator that it stands in front of: it holds memory, no
-/// state that a program could observe.
-static POOL: Mutex<Pool> = Mutex::new(Pool { blocks: Vec::new(), bytes: 0 });
-
-struct Pool {
-    /// Blocks with their capacity, oldest first.
-    blocks: Vec<(usize, Block)>,
-    bytes: usize,
-}
-
-struct Block(NonNull<u8>);
-
-// SAFETY: a free block is owned by the pool alone.
-unsafe impl Send for Block {}
-
-fn take_from_pool(capacity: usize) -> Option<NonNull<u8>> {
-    if capacity < POOLED_FROM {
-        return None;
-    }
-    let mut pool = POOL.lock().ok()?;
-    // The youngest fitting block is the likeliest to be in the cache.
-    let index = pool.blocks.iter().rposition(|(size, _)| *size == capacity)?;
-    let (_, block) = pool.blocks.remove(index);
-    pool.bytes -= capacity;
-    Some(block.0)
-}
-
-fn return_to_pool(start: NonNull<u8>, capacity: usize) -> bool {
-    if !(POOLED_FROM..=POOL_LIMIT / 2).contains(&capacity) {
-        return false;
-    }
-    let mut evicted = Vec::new();
-    {
-        let Ok(mut pool) = POOL.lock() else { return false };
-        pool.blocks.push((capacity, Block(start)));
-        pool.bytes += capacity;
-        while pool.bytes > POOL_LIMIT {
-            let (size, block) = pool.blocks.remove(0);
-            pool.bytes -= size;
-            evicted.push((size, block));
-        }
-    }
-    for (size, block) in evicted {
-        if let Ok(layout) = layout(size, ALIGNMENT) {
-            // SAFETY: the block was allocated with this capacity and left the pool for good.
-            unsafe { dealloc(block.0.as_ptr(), layout) };
-        }
-    }
-    true
 }
 
 /// Views bytes as elements. The caller has checked that the bytes hold elements of this type.
