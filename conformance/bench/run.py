@@ -13,8 +13,11 @@ import tensorflow as tf
 from conformance.bench import measure, process, table
 from conformance.rig import servers as rig
 
-# Left to the rest of the machine, and to the servers themselves.
+# Left to the rest of the machine.
 _SPARE_BYTES = 2 * 10**9
+
+# What a task of each side needs before it does anything, nearly all of it TensorFlow's.
+_TASK_BYTES = 300 * 10**6
 
 
 def run(cases, servers, options):
@@ -39,7 +42,8 @@ def run(cases, servers, options):
     print(table.header(), flush=True)
     settings = measure.Options(options.rounds, options.seconds)
     for case in cases:
-        missing = case.memory + _SPARE_BYTES - process.available_bytes()
+        needed = case.memory + sum(case.jobs.values()) * _TASK_BYTES + _SPARE_BYTES
+        missing = needed - process.available_bytes()
         if missing > 0:
             reason = f"needs {missing / 1e9:.1f} GB more memory than there is"
             result["skipped"][case.name] = reason

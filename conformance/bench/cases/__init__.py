@@ -31,10 +31,10 @@ MODULES = [
 class Sizes:
     """How large the cases are whose size the machine must allow."""
 
-    workers: tuple = (1, 2, 4, 8)
+    workers: tuple = (1, 2, 4, 8, 16, 32)
     ps: int = 4
-    dense_mb: tuple = (100,)
-    sparse_mb: tuple = (1000,)
+    dense_mb: tuple = (100, 1000)
+    sparse_mb: tuple = (1000, 16000)
     transfer_mb: int = 1000
 
 
