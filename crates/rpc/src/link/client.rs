@@ -1,6 +1,5 @@
 //! The client's side of a link.
 
-use std::collections::VecDeque;
 use std::future::Future;
 use std::io;
 use std::pin::{Pin, pin};
@@ -15,6 +14,7 @@ use tensorfleet_tensor::wire as tensor_wire;
 use tensorfleet_tensor::{DType, Error, Result, Tensor, internal};
 use tokio::sync::oneshot;
 
+use super::borrowing::{Borrowed, Borrowing};
 use super::frame::{Header, Kind, decode_failure};
 use super::inbox::{Inbox, Incoming};
 use super::memory::{Address, PeerMemory};
@@ -119,10 +119,9 @@ impl Link {
     async fn work(self: Arc<Self>, socket: Arc<Socket>) {
         let mut reader = Reader {
             link: &self,
-            memory: PeerMemory::of(&socket),
+            borrowing: Borrowing::new(Arc::clone(&self), PeerMemory::of(&socket)),
             inbox: Inbox::new(socket),
             arriving: FxHashMap::default(),
-            borrowed: VecDeque::new(),
         };
         let ended = {
             let reading = pin!(reader.read());
@@ -169,7 +168,7 @@ impl<T> Drop for Call<T> {
     fn drop(&mut self) {
         let was_waiting = self.link.calls().waiting.remove(&self.id).is_some();
         if was_waiting {
-            self.link.outbox.send(Kind::Cancel, self.id, &[]);
+            self.link.send(Kind::Cancel, self.id);
         }
     }
 }
@@ -177,18 +176,11 @@ impl<T> Drop for Call<T> {
 /// Reads the answers of a link.
 struct Reader<'a> {
     link: &'a Link,
-    memory: Option<PeerMemory>,
     inbox: Inbox,
     /// Tensors of which a part has come.
     arriving: FxHashMap<u64, Arriving>,
     /// Tensors that are read from the server's memory.
-    borrowed: VecDeque<Borrowed>,
-}
-
-struct Borrowed {
-    call: u64,
-    start: u64,
-    tensor: Arriving,
+    borrowing: Arc<Borrowing>,
 }
 
 struct Arriving {
@@ -216,10 +208,10 @@ impl Reader<'_> {
                                 }
                             }
                             Kind::Lent => match borrow_tensor(header.call, message) {
-                                Ok(borrowed) => self.borrowed.push_back(borrowed),
+                                Ok(borrowed) => self.borrowing.push(borrowed),
                                 Err(error) => {
                                     self.link.fail(header.call, error);
-                                    self.link.outbox.send(Kind::Returned, header.call, &[]);
+                                    self.link.send(Kind::Returned, header.call);
                                 }
                             },
                             _ => self.link.answer(header, message)?,
@@ -227,53 +219,17 @@ impl Reader<'_> {
                     }
                 }
             }
-            let goes_on = match self.borrowed.pop_front() {
-                None => self.inbox.fill().await?,
-                Some(borrowed) => {
-                    self.read_memory(borrowed);
-                    // Frames that come meanwhile have their turn between two pieces.
-                    tokio::task::coop::consume_budget().await;
-                    self.inbox.fill_now()?
-                }
+            let goes_on = if self.borrowing.read_some() {
+                // Frames that come meanwhile have their turn between two pieces.
+                tokio::task::coop::consume_budget().await;
+                self.inbox.fill_now()?
+            } else {
+                self.inbox.fill().await?
             };
             if !goes_on {
                 return Ok(());
             }
         }
-    }
-
-    /// Reads the next piece of a tensor that lies in the server's memory.
-    fn read_memory(&mut self, mut borrowed: Borrowed) {
-        let Borrowed { call, start, tensor } = &mut borrowed;
-        let call = *call;
-        if !self.link.is_waiting(call) {
-            return self.link.outbox.send(Kind::Returned, call, &[]);
-        }
-        let from = tensor.filled;
-        let mut read = Err(io::ErrorKind::Unsupported.into());
-        let written = tensor.parcel.tensor.write_raw(|bytes| {
-            let end = bytes.len().min(from + MEMORY_PIECE);
-            if let Some(memory) = self.memory {
-                read = memory.read(start.wrapping_add(from as u64), &mut bytes[from..end]);
-            }
-            Ok(())
-        });
-        match (written, read) {
-            (Ok(()), Ok(len)) if len > 0 => tensor.filled += len,
-            (Ok(()), refused) => {
-                tracing::debug!("memory of the same machine cannot be read: {refused:?}");
-                return self.link.outbox.send(Kind::Unreadable, call, &[]);
-            }
-            (Err(error), _) => {
-                self.link.fail(call, error);
-                return self.link.outbox.send(Kind::Returned, call, &[]);
-            }
-        }
-        if borrowed.tensor.filled < borrowed.tensor.parcel.tensor.byte_len() {
-            return self.borrowed.push_front(borrowed);
-        }
-        self.link.outbox.send(Kind::Returned, call, &[]);
-        self.link.deliver(call, borrowed.tensor.parcel);
     }
 
     /// Reads a piece straight into its tensor.
@@ -329,19 +285,16 @@ impl Reader<'_> {
 /// How much is read at once of what nobody wants.
 const WASTE: usize = 64 << 10;
 
-/// How much of another process's memory is read at once.
-const MEMORY_PIECE: usize = 1 << 20;
-
 fn borrow_tensor(call: u64, message: &[u8]) -> Result<Borrowed> {
     let Some((address, head)) = message.split_first_chunk::<{ Address::SIZE }>() else {
         return Err(internal!("a tensor was lent without an address"));
     };
     let Address { start, len } = Address::from_bytes(*address);
-    let tensor = begin_tensor(head)?;
-    if len != tensor.parcel.tensor.byte_len() as u64 {
+    let Arriving { parcel, filled } = begin_tensor(head)?;
+    if len != parcel.tensor.byte_len() as u64 {
         return Err(internal!("a lent tensor has {len} bytes, not those of its shape"));
     }
-    Ok(Borrowed { call, start, tensor })
+    Ok(Borrowed { call, start, parcel, filled })
 }
 
 fn begin_tensor(message: &[u8]) -> Result<Arriving> {
@@ -357,7 +310,12 @@ fn begin_tensor(message: &[u8]) -> Result<Arriving> {
 }
 
 impl Link {
-    fn is_waiting(&self, call: u64) -> bool {
+    /// Says something about a call that needs no more words.
+    pub(super) fn send(&self, kind: Kind, call: u64) {
+        self.outbox.send(kind, call, &[]);
+    }
+
+    pub(super) fn is_waiting(&self, call: u64) -> bool {
         self.calls().waiting.contains_key(&call)
     }
 
@@ -365,13 +323,13 @@ impl Link {
         self.calls().waiting.remove(&call)
     }
 
-    fn fail(&self, call: u64, error: Error) {
+    pub(super) fn fail(&self, call: u64, error: Error) {
         if let Some(waiting) = self.take(call) {
             waiting.fail(error);
         }
     }
 
-    fn deliver(&self, call: u64, parcel: Parcel) {
+    pub(super) fn deliver(&self, call: u64, parcel: Parcel) {
         if let Some(Waiting::Tensor(waiting)) = self.take(call) {
             // Whoever stopped waiting needs no tensor.
             let _ = waiting.send(Ok(parcel));

@@ -12,6 +12,7 @@
 //! up, calls go over gRPC.
 
 mod accept;
+mod borrowing;
 mod client;
 mod frame;
 mod inbox;

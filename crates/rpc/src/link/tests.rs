@@ -143,6 +143,31 @@ async fn a_lent_tensor_is_read_and_returned() {
 }
 
 #[tokio::test]
+async fn many_and_large_tensors_are_lent_at_once() {
+    let (one, other) = UnixStream::pair().unwrap();
+    let link = Link::over(Socket::Unix(one));
+    let other = Arc::new(Socket::Unix(other));
+    let (outbox, mut inbox) = (Outbox::new(Arc::clone(&other)), Inbox::new(other));
+    let sizes = [3 << 20, 1 << 20, 100_000, 9 << 20, (4 << 20) + 1, 2 << 20, 70_000];
+    let tensors: Vec<Vec<u8>> = (0..sizes.len())
+        .map(|which| (0..sizes[which]).map(|i| ((i + which) % 251) as u8).collect())
+        .collect();
+    let calls: Vec<_> =
+        tensors.iter().map(|_| link.recv_tensor(&pb::RecvTensorRequest::default())).collect();
+    for (id, tensor) in (1..).zip(&tensors) {
+        let address = Address::of(tensor).to_bytes();
+        outbox.send(Kind::Lent, id, &[&address[..], &head(tensor.len())].concat());
+    }
+    for (call, tensor) in calls.into_iter().zip(&tensors) {
+        assert!(call.await.unwrap().unwrap().tensor.raw() == tensor);
+    }
+    let count = |frames: &[(Kind, Vec<u8>)], kind| frames.iter().filter(|f| f.0 == kind).count();
+    let all = 2 * sizes.len();
+    let frames = read_until(&mut inbox, &mut [], |frames, _| frames.len() == all).await;
+    assert_eq!(count(&frames, Kind::Returned), sizes.len());
+}
+
+#[tokio::test]
 async fn what_cannot_be_read_is_asked_for_in_pieces() {
     let (outbox, mut inbox, call) = call_for_tensor().await;
     let contents = vec![3; 100_000];
