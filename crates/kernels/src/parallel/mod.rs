@@ -12,7 +12,9 @@ mod threads;
 pub use threads::{Jobs, Threads, is_pool_thread};
 
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
+
+use threads::lock;
 
 /// Pieces made for each runner: enough to even out uneven cores, few enough to stay cheap.
 const PIECES_PER_THREAD: usize = 4;
@@ -287,10 +289,6 @@ fn row_width(len: usize, count: usize) -> usize {
 fn piece_len(len: usize, pieces: usize) -> usize {
     let chunk = len.div_ceil(pieces);
     if chunk >= 1024 { chunk.next_multiple_of(64) } else { chunk }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::mem::replace;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Wake, Waker};
 
 use tensorfleet_framework::BoxFuture;
 
@@ -82,7 +82,7 @@ impl Wake for Prompt {
         let Some(mut work) = self.take() else { return };
         let waker = Waker::from(Arc::clone(&self));
         let mut cx = Context::from_waker(&waker);
-        while let Poll::Pending = work.as_mut().poll(&mut cx) {
+        while work.as_mut().poll(&mut cx).is_pending() {
             match self.put(work) {
                 Some(again) => work = again,
                 None => return,
@@ -101,6 +101,7 @@ impl fmt::Debug for Prompt {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Poll;
 
     use tokio::sync::{Notify, oneshot};
 

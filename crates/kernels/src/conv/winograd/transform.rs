@@ -13,8 +13,7 @@ dispatch! {
     /// The parts of a filter.
     pub(super) fn of_filter[
         I, W: Wide, S: Scheme<N, M, R>, const N: usize, const M: usize, const R: usize
-    ](scheme: S, taps: &[[&[W]; R]; R], out: &mut [[&mut [W]; N]; N]) {
-        let _ = scheme;
+    ](_scheme: S, taps: &[[&[W]; R]; R], out: &mut [[&mut [W]; N]; N]) {
         let matrix = const { &S::FILTER };
         for_each_vector::<I>(taps[0][0].len(), IntoParts { matrix, values: taps, out });
     }
@@ -24,8 +23,7 @@ dispatch! {
     /// The parts of a piece of the input; part `i` goes to `out[i * apart..]`.
     pub(super) fn of_input[
         I, W: Wide, S: Scheme<N, M, R>, const N: usize, const M: usize, const R: usize
-    ](scheme: S, pixels: &[[&[W]; N]; N], out: &mut [W], apart: usize) {
-        let _ = scheme;
+    ](_scheme: S, pixels: &[[&[W]; N]; N], out: &mut [W], apart: usize) {
         let matrix = const { &S::INPUT };
         let out = Apart { out, apart };
         for_each_vector::<I>(pixels[0][0].len(), IntoParts { matrix, values: pixels, out });
@@ -36,8 +34,7 @@ dispatch! {
     /// The parts of a piece of an output's gradient, as [`of_input`].
     pub(super) fn of_gradient[
         I, W: Wide, S: Scheme<N, M, R>, const N: usize, const M: usize, const R: usize
-    ](scheme: S, pixels: &[[&[W]; M]; M], out: &mut [W], apart: usize) {
-        let _ = scheme;
+    ](_scheme: S, pixels: &[[&[W]; M]; M], out: &mut [W], apart: usize) {
         let matrix = const { &S::OUTPUT_BACK };
         let out = Apart { out, apart };
         for_each_vector::<I>(pixels[0][0].len(), IntoParts { matrix, values: pixels, out });
@@ -49,8 +46,7 @@ dispatch! {
     /// are. Returns whether all are finite.
     pub(super) fn to_output[
         I, W: Wide, S: Scheme<N, M, R>, const N: usize, const M: usize, const R: usize
-    ](scheme: S, parts: &[W], apart: usize, pixels: &mut [[Option<&mut [W]>; M]; M]) -> bool {
-        let _ = scheme;
+    ](_scheme: S, parts: &[W], apart: usize, pixels: &mut [[Option<&mut [W]>; M]; M]) -> bool {
         let channels = pixels.iter().flatten().flatten().next().map_or(0, |pixel| pixel.len());
         let matrix = const { &S::OUTPUT };
         let mut spoiled = [W::zero(); LANES];
@@ -65,8 +61,7 @@ dispatch! {
     /// whether all are finite.
     pub(super) fn to_filter[
         I, W: Wide, S: Scheme<N, M, R>, const N: usize, const M: usize, const R: usize
-    ](scheme: S, parts: &[W], apart: usize, taps: &mut [[Option<&mut [W]>; R]; R]) -> bool {
-        let _ = scheme;
+    ](_scheme: S, parts: &[W], apart: usize, taps: &mut [[Option<&mut [W]>; R]; R]) -> bool {
         let matrix = const { &S::FILTER_BACK };
         let mut spoiled = [W::zero(); LANES];
         let from = FromParts { matrix, parts, apart, values: taps, spoiled: &mut spoiled };
