@@ -8,7 +8,7 @@
 //! Inner loops for `f32` and `f64` are compiled for several instruction sets and chosen at run time
 //! (see `simd`); half-precision types are computed in `f32`; other types use plain loops.
 
-#![expect(unsafe_code, reason = "SIMD kernels: target features and raw matrix views")]
+#![expect(unsafe_code, reason = "SIMD kernels, raw matrix views, and work that threads share")]
 
 mod aligned;
 pub mod batch_norm;

@@ -35,15 +35,9 @@ impl<W: Tiled> Panels<W> {
         cols: usize,
         fill: impl Fn(Range<usize>, Range<usize>, &mut [W], usize) + Sync,
     ) -> Self {
-        let panels = split_columns::<W>(cols).into_iter().map(|(tile, cols)| {
-            let mut data = Aligned::zeros(depth * tile.cols);
-            let min_rows = PACKED_ALONE.div_ceil(tile.cols);
-            par.for_each(rows_mut(&mut data, depth), min_rows, |rows, out| {
-                fill(rows, cols.clone(), out.data, tile.cols);
-            });
-            Panel { tile, cols, data }
-        });
-        Self { panels: panels.collect(), cols }
+        Self::pack_parts(par, depth, cols, |rows, cols, [[out]], width| {
+            fill(rows, cols, out, width)
+        })
     }
 
     /// Packs `N` × `N` parts of `depth` summed values each, one part after the other.
