@@ -11,6 +11,9 @@ import threading
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
+# Which instructions oneDNN takes depends on the machine; without it TensorFlow computes the same
+# everywhere, and lives where a processor announces instructions that it does not have.
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 # A proxy has no business between processes of one machine.
 os.environ["no_proxy"] = ",".join(filter(None, [os.environ.get("no_proxy"), "127.0.0.1,localhost"]))
 
@@ -87,7 +90,7 @@ def shared_server(all_servers, engine):
     def get():
         nonlocal server
         if server is None or server.exit_code is not None:
-            server = _start_single(all_servers, engine)
+            server = all_servers.start_single(engine)
         return server
 
     return get
@@ -138,17 +141,6 @@ def graph():
     """A graph of the test's own, which is the default while it runs."""
     with tf.Graph().as_default() as graph:
         yield graph
-
-
-def _start_single(all_servers, engine):
-    from tensorflow.core.protobuf import tensorflow_server_pb2
-
-    # Nobody else needs the address, so the server may choose its port.
-    spec = tf.train.ClusterSpec({"worker": [f"{clusters.HOST}:0"]})
-    server_def = tensorflow_server_pb2.ServerDef(
-        cluster=spec.as_cluster_def(), job_name="worker", task_index=0, protocol="grpc"
-    )
-    return all_servers.start(engine, server_def)
 
 
 # --- What happens around each test: a time limit, and the servers' logs when it fails.

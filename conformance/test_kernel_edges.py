@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tensorflow.compat.v1 as v1
+from tensorflow.python.framework import function
 
 raw = tf.raw_ops
 ones = np.ones
@@ -132,6 +133,29 @@ REFUSED = {
     "lengths that do not add up": (lambda: split([1, 2, -1]), "Expected sum of lengths to be equal to values.shape[0], but sum of lengths is 2 and value's shape is: [3]"),
     "strings without a value": (no_string, "tensor_array::TensorSetZero type not supported: string"),
     "more places than rows": (scatter_to_list, "Invalid number of rows in input tensor. Expected: 2 Actual: 1"),
+    "depth to space": (
+        lambda: raw.DepthToSpace(input=fed(ones([1, 2, 2, 4])), block_size=46341),
+        "Block size should be > 1 and <= 46340 but was: 46341",
+    ),
+    "scalars side by side": (
+        lambda: raw.ConcatV2(values=[fed([1, 2]), fed(1)], axis=0),
+        "ConcatOp : Can't concatenate scalars (use tf.stack instead)",
+    ),
+    "a file name of no scalar": (
+        lambda: raw.ShardedFilename(basename=fed_bytes([b"a"]), shard=1, num_shards=2),
+        "basename must be a scalar, got shape [1]",
+    ),
+    "a file name of many shards": (
+        lambda: raw.ShardedFilespec(basename="a", num_shards=fed([2], np.int32)),
+        "num_shards must be a scalar, got shape [1]",
+    ),
+    "windows in padding alone": (
+        lambda: raw.MaxPool(
+            input=fed(ones([1, 3, 3, 1])), ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="EXPLICIT",
+            explicit_paddings=[0, 0, 0, 1, 0, 2, 0, 0],
+        ),
+        "Right padding 2 needs to be smaller than the window size 2",
+    ),  # fmt: skip
 }  # fmt: skip
 
 
@@ -261,3 +285,47 @@ def test_what_a_summary_says_of_itself_may_be_nonsense(target):
 
 def fed_bytes(value):
     return v1.placeholder_with_default(tf.constant(value), None)
+
+
+def test_steps_between_channels_do_not_matter_to_windows_of_one(target):
+    pooled = raw.AvgPool(value=fed(ones([1, 2, 2, 2])), ksize=[1, 2, 2, 1], strides=[1, 1, 1, 2], padding="VALID")
+    with v1.Session(target) as session:
+        assert session.run(pooled).shape == (1, 1, 1, 2)
+
+
+def test_a_gradient_reaches_no_input_from_padding_alone(target):
+    """Windows far behind the image leave its gradient as it is."""
+    image, filter = np.float64(range(24)).reshape([1, 3, 4, 2]), np.float64(range(40)).reshape([5, 4, 2, 1])
+    for strides in ([1, 1, 2, 1], [1, 3, 2, 1]):
+        y = raw.Conv2D(
+            input=fed(image, float), filter=fed(filter, float), strides=strides, padding="EXPLICIT",
+            explicit_paddings=[0, 0, 0, 7, 0, 9, 0, 0],
+        )  # fmt: skip
+        gradient = tf.gradients(y, y.op.inputs[0])[0]
+        found = []
+        for where in ("", target):
+            with v1.Session(where) as session:
+                found.append(session.run(gradient))
+        np.testing.assert_array_equal(*found)
+
+
+def test_loops_keep_the_number_of_their_values(target):
+    @function.Defun(tf.float32)
+    def goes_on(x):
+        return x < 10.0
+
+    @function.Defun(tf.float32)
+    def doubles(x):
+        return x, x
+
+    @function.Defun(tf.int32, tf.float32)
+    def doubles_with_index(i, x):
+        return x, x
+
+    loop = raw.While(input=[1.0], cond=goes_on, body=doubles)
+    counted = raw.For(start=0, limit=3, delta=1, input=[1.0], body=doubles_with_index)
+    with v1.Session(target) as session:
+        for op, name in [(loop, "While"), (counted, "For")]:
+            words = f"{name} loop body returned 2 arguments. Expected: 1"
+            with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+                session.run(op)

@@ -142,3 +142,57 @@ def test_a_scheme_without_a_file_system_is_named(target):
     error, words = message(target, [lambda: tf.io.read_file("ftp://nowhere/file")])
     assert error is tf.errors.UnimplementedError
     assert "File system scheme 'ftp' not implemented" in words
+
+
+def test_dense_tables_grow_and_lose_entries_as_tensorflows_do(target):
+    exported = []
+    for where in ("", target):
+        steps = []
+        with v1.Graph().as_default(), v1.Session(where) as session:
+            table = dense(initial_num_buckets=4)
+            keys = v1.placeholder(tf.int64)
+            inserts, erases = table.insert(keys, keys * 10), table.erase(keys)
+            for op, values in [
+                (inserts, [11, 12, 13]), (inserts, [14, 15, 16, 17]), (erases, [12, 15, 99]), (inserts, [-7, 2**40]),
+                (inserts, [5, 5, 5]), (erases, range(10, 17)), (inserts, range(100, 140)), (erases, [5]),
+            ]:  # fmt: skip
+                session.run(op, {keys: list(values)})
+                steps.append([part.tolist() for part in session.run(table.export())])
+                steps.append(session.run(table.size()))
+        exported.append(steps)
+    assert exported[0] == exported[1]
+
+
+@pytest.mark.parametrize("shape", [[3, 2], [2, 2, 2]])
+def test_dense_tables_take_vectors_of_keys(target, shape):
+    table = dense()
+    keys = v1.placeholder_with_default(tf.ones(shape, tf.int64), None)
+    words = re.escape(f"Expected key shape [{shape[0]}] got [{','.join(map(str, shape))}]")
+    with v1.Session(target) as session:
+        for op in (table.insert(keys, keys), table.erase(keys), table.lookup(keys)):
+            with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+                session.run(op)
+
+
+def test_an_empty_vocabulary_is_refused(target, tmp_path):
+    path = tmp_path / "vocabulary"
+    path.write_text("")
+    table = tf.raw_ops.HashTableV2(key_dtype=tf.string, value_dtype=tf.int64, shared_name="words")
+    for size, words in [(-1, "Read less bytes than requested"), (0, "Finished reading 0 of lines from")]:
+        initialized = tf.raw_ops.InitializeTableFromTextFileV2(
+            table_handle=table, filename=str(path), key_index=-2, value_index=-1, vocab_size=size
+        )
+        with v1.Session(target) as session:
+            with pytest.raises(tf.errors.OutOfRangeError, match=words):
+                session.run(initialized)
+
+
+def test_a_barrier_without_shapes_holds_scalars(target):
+    barrier = data_flow_ops.Barrier(tf.float32, name="barrier")
+    nothing = barrier.insert_many(0, ["a", "b"], v1.placeholder_with_default(tf.zeros([2, 0]), None))
+    something = barrier.insert_many(0, ["a", "b"], [1.0, 2.0])
+    with v1.Session(target) as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Tensors with no elements are not supported"):
+            session.run(nothing)
+        session.run(something)
+        assert session.run(barrier.ready_size()) == 2

@@ -1,4 +1,7 @@
-"""Differential tests: one-op graphs on TensorFlow in this process and on a server, compared.
+"""Differential tests: one-op graphs on TensorFlow and on a server, compared.
+
+TensorFlow runs in a process of its own (`reference`): a case that it does not survive is reported and
+costs nothing else.
 
 How to cover an op
 ------------------
@@ -41,9 +44,14 @@ inputs as tensors, and what it returns is fetched:
 
     Case("QueueSizeV2", [element], build=lambda element: ...)
 
+`variations` makes further cases of these: of types that a generator leaves out, and with broken
+inputs.
+
 How to run
 ----------
     pytest conformance/differential -k Add                     a fixed seed, a few cases an op
-    python -m conformance.differential --only Add --seconds 60
-    python -m conformance.differential record math             writes crates/ops/golden/math.jsonl
+    cargo xtask differential ops --only Add --minutes 1
+    cargo xtask golden math                                    writes crates/ops/golden/math.jsonl
+
+Whole programs are compared by `conformance.programs`.
 """

@@ -22,6 +22,8 @@ class Tolerance:
     reason: str
     ulps: float = 0
     atol: float = 0
+    # How far whole numbers may lie apart.
+    whole: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,6 +47,8 @@ class Case:
     known_shapes: bool = False
     # Makes the graph from the inputs as tensors, where one node is not enough.
     build: Callable | None = None
+    # How many outputs are compared: others are a kernel's notes for its own gradient.
+    compared: int | None = None
     # Overrides the generator's.
     tolerance: Tolerance | OnlyShapes | None = EXACT
 

@@ -8,9 +8,9 @@ from tensorflow.core.framework import types_pb2
 from tensorflow.python.framework import kernels, op_def_registry
 
 # Types whose values Python can neither make nor show.
-_OPAQUE = {types_pb2.DT_RESOURCE, types_pb2.DT_VARIANT}
+OPAQUE = {types_pb2.DT_RESOURCE, types_pb2.DT_VARIANT}
 # Types that no op of ours takes: too rare to be worth it.
-_RARE = {
+RARE = {
     number
     for name, number in types_pb2.DataType.items()
     if re.fullmatch("DT_(FLOAT[48]_.*|U?INT[24])", name)
@@ -33,7 +33,7 @@ class Draw:
                 bound = [c.allowed_values.list.type for c in kernel.constraint if c.name == attr]
                 have |= set(bound[0]) if bound else allowed
         types = []
-        for number in sorted((allowed & have) - _OPAQUE - _RARE):
+        for number in sorted((allowed & have) - OPAQUE - RARE):
             if 0 < number < 100 and (quantized or not tf.as_dtype(number).is_quantized):
                 types.append(tf.as_dtype(number))
         return types

@@ -1,18 +1,20 @@
-"""Runs cases on TensorFlow in this process and on a server, and reports differences."""
+"""Runs cases on TensorFlow and on a server, and reports differences."""
 
 import dataclasses
 import itertools
 import time
+import warnings
 
-import tensorflow as tf
 import tensorflow.compat.v1 as v1
 
 from conformance.differential import compare, graphs
 from conformance.differential.cases import Case
+from conformance.differential.draw import Draw
+from conformance.differential.reference import config, outcome
+from conformance.differential.variations import all_cases, broken
 
 # So many cases share a graph: enough to share its cost, few enough that pruning it is cheap.
 BATCH = 48
-RUN_MILLISECONDS = 30_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,33 +33,47 @@ class Difference:
         )
 
 
-def run(cases, target):
-    """Runs cases on both sides and yields each with its difference, or with nothing."""
+def run(cases, reference, target):
+    """Runs cases on both sides and yields each with its difference, or with nothing.
+
+    A case that TensorFlow does not survive tells nothing about the server: it comes with a warning.
+    """
     for batch in batches(cases, BATCH):
         graph, built = graphs.build(batch)
-        with v1.Session("", graph=graph, config=_config()) as reference:
-            with v1.Session(target, graph=graph, config=_config()) as server:
-                for each in built:
-                    expected, actual = outcome(reference, each), outcome(server, each)
-                    why = compare.difference(each.case, expected, actual)
-                    yield each.case, why and Difference(each.case, why, expected, actual)
-
-
-def reference_outcomes(cases):
-    """Runs cases on TensorFlow only and yields each, as built, with its outcome."""
-    for batch in batches(cases, BATCH):
-        graph, built = graphs.build(batch)
-        with v1.Session("", graph=graph, config=_config()) as reference:
+        with v1.Session(target, graph=graph, config=config()) as server:
             for each in built:
-                yield each, outcome(reference, each)
+                expected = reference.outcome(graph, each.fetches, each.feeds)
+                actual = outcome(server, each.fetches, each.feeds)
+                if isinstance(expected, compare.Died):
+                    warnings.warn(f"TensorFlow {expected} of {each.case}", stacklevel=2)
+                    yield each.case, None
+                    continue
+                why = compare.difference(each.case, expected, actual)
+                yield each.case, why and Difference(each.case, why, expected, actual)
 
 
-def run_for(generators, target, seconds, seed):
-    """Runs fresh cases of all generators in turn, until the time is up; one round at least."""
+def reference_outcomes(cases, reference):
+    """Runs cases on TensorFlow only and yields each that it survives, as built, with its outcome."""
+    for batch in batches(cases, BATCH):
+        graph, built = graphs.build(batch)
+        for each in built:
+            expected = reference.outcome(graph, each.fetches, each.feeds)
+            if not isinstance(expected, compare.Died):
+                yield each, expected
+
+
+def run_for(generators, reference, target, seconds, seed):
+    """Runs fresh cases of all generators in turn, until the time is up; one round at least.
+
+    The first round has each generator's own cases and all types, others have broken cases, too.
+    """
     end = time.monotonic() + seconds
     for round_seed in itertools.count(seed):
-        cases = [case for generator in generators for case in generator.cases(round_seed)]
-        for case, difference in run(cases, target):
+        cases = [case for each in generators for case in all_cases(each, round_seed)]
+        if round_seed > seed:
+            draw = Draw(round_seed)
+            cases = [each for case in cases for each in (case, broken(case, draw)) if each]
+        for case, difference in run(cases, reference, target):
             yield case, difference
             if time.monotonic() > end and round_seed > seed:
                 return
@@ -65,34 +81,8 @@ def run_for(generators, target, seconds, seed):
             return
 
 
-def outcome(session, built):
-    """Runs one case in a session."""
-    options = v1.RunOptions(timeout_in_ms=RUN_MILLISECONDS)
-    # Some kernels of TensorFlow write into what they are fed.
-    feeds = {tensor: value.copy() for tensor, value in built.feeds.items()}
-    try:
-        values = session.run(built.fetches, feeds, options=options)
-    except tf.errors.OpError as error:
-        return compare.Failed(error.error_code, _last_line(error.message))
-    return compare.Returned([graphs.as_array(value) for value in values if value is not None])
-
-
 def batches(items, size):
     iterator = iter(items)
     while batch := list(itertools.islice(iterator, size)):
         yield batch
 
-
-def _config():
-    config = v1.ConfigProto()
-    # A graph rewritten for speed tests the rewriter, and takes longer than the op it has.
-    config.graph_options.rewrite_options.disable_meta_optimizer = True
-    config.graph_options.optimizer_options.opt_level = -1
-    return config
-
-
-def _last_line(message):
-    """The op's own words, without the client's account of where it was made."""
-    lines = [line for line in message.split("\n") if line.strip()]
-    lines = [line for line in lines if "[[{{node" not in line and "Original stack" not in line]
-    return lines[-1] if lines else ""

@@ -18,9 +18,9 @@ OPEN = {
 
 
 @pytest.mark.parametrize("op", GENERATORS)
-def test_op(op, target):
+def test_op(op, reference, target):
     cases = GENERATORS[op].cases(SEED, CASES_PER_OP)
-    outcomes = list(runner.run(cases, target))
+    outcomes = list(runner.run(cases, reference, target))
     differences = [str(difference) for _, difference in outcomes if difference]
     assert len(outcomes) == len(cases)
     if op in OPEN:

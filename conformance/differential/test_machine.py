@@ -67,13 +67,23 @@ def test_draws_are_repeatable():
     np.testing.assert_array_equal(draw(), draw())
 
 
-def check_golden(case, expected):
-    ((built, outcome),) = runner.reference_outcomes([case])
+def test_the_death_of_tensorflow_costs_one_case(reference, target):
+    fine = [Case("Neg", [np.array([value], "f")]) for value in (1, 2)]
+    fatal = Case("Abort", attrs={"error_msg": "on purpose"})
+    with pytest.warns(UserWarning, match="TensorFlow died with SIGABRT of Abort"):
+        outcomes = list(runner.run([fine[0], fatal, fine[1]], reference, target))
+    assert [difference for _, difference in outcomes] == [None, None, None]
+    assert len(list(runner.reference_outcomes([fine[0], fatal, fine[1]], reference))) == 2
+
+
+def check_golden(reference, case, expected):
+    ((built, outcome),) = runner.reference_outcomes([case], reference)
     assert json.loads(golden._line(built, outcome)) == expected
 
 
-def test_golden_lines_hold_a_case():
+def test_golden_lines_hold_a_case(reference):
     check_golden(
+        reference,
         Case("ConcatV2", [[np.array([1, np.nan], "f"), np.array([-np.inf], "f")], np.int32(0)]),
         {
             "op": "ConcatV2",
@@ -88,8 +98,9 @@ def test_golden_lines_hold_a_case():
     )
 
 
-def test_golden_lines_hold_an_error():
+def test_golden_lines_hold_an_error(reference):
     check_golden(
+        reference,
         Case("Reshape", [np.array([1j], np.complex64), np.array([2])]),
         {
             "op": "Reshape",
@@ -103,8 +114,9 @@ def test_golden_lines_hold_an_error():
     )
 
 
-def test_golden_lines_hold_every_kind_of_attribute():
+def test_golden_lines_hold_every_kind_of_attribute(reference):
     check_golden(
+        reference,
         Case("ReduceJoin", [np.array(["a", "b"]), np.int32(0)], {"separator": ","}),
         {
             "op": "ReduceJoin",

@@ -56,6 +56,16 @@ class Servers:
         self._send(id, env=env or {}, **request)
         return server
 
+    def start_single(self, engine):
+        """Starts a cluster of one task, `/job:worker/task:0`, on a port of its own choice."""
+        from tensorflow.core.protobuf import cluster_pb2, tensorflow_server_pb2
+
+        job = cluster_pb2.JobDef(name="worker", tasks={0: "127.0.0.1:0"})
+        server_def = tensorflow_server_pb2.ServerDef(
+            cluster=cluster_pb2.ClusterDef(job=[job]), job_name="worker", protocol="grpc"
+        )
+        return self.start(engine, server_def)
+
     def running(self):
         with self._lock:
             return list(self._running.values())

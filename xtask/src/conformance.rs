@@ -12,7 +12,7 @@ pub(crate) fn run(arguments: &[String]) -> Result {
     pytest(&python, &server, arguments)
 }
 
-/// Compares ops with TensorFlow's on random cases.
+/// Compares random programs, or single ops, with TensorFlow.
 pub(crate) fn differential(arguments: &[String]) -> Result {
     let server = build_server()?;
     let python = Interpreter::prepare_in_background().wait()?;

@@ -14,9 +14,11 @@ mod codegen;
 mod conformance;
 mod instructions;
 mod python;
+mod simulate;
 mod step;
 mod test;
 mod tidy;
+mod wheel;
 mod workspace;
 
 use std::process::ExitCode;
@@ -33,10 +35,14 @@ Commands:
   ci                    Everything that CI checks, cheapest first
   test                  All tests: Rust, then conformance with the Python client
   conformance [ARGS]    Only the conformance tests; ARGS go to pytest
-  differential [ARGS]   Compare ops with TensorFlow's on random cases; ARGS go to its command line
+  differential [ARGS]   Compare random programs with TensorFlow; --help lists ARGS, `ops` compares single ops
   golden [FAMILY..]     Record golden vectors for the op tests from TensorFlow
   bench [ARGS]          Measure our servers against TensorFlow's; --help lists ARGS
   instructions          Count the instructions of hot paths; --update writes the budgets
+  simulate --seeds N    Clusters with faults on virtual time; --seed N shows one in detail
+  wheel                 Build the Python package that users install
+  package               Test the Python package, installed into fresh environments
+  fuzz [TARGET..]       Parsers against random bytes for ten minutes, or --minutes N
   codegen [--check]     Rust code for the .proto files; --check only compares it
   tidy                  The rules of STYLE.md that a program can check
 
@@ -68,17 +74,30 @@ fn run(arguments: &[String]) -> Result {
         ("codegen", [flag]) if flag == "--check" => codegen::check(),
         ("conformance", _) => conformance::run(rest),
         ("differential", _) => conformance::differential(rest),
+        ("wheel", []) => wheel::build(),
+        ("package", []) => wheel::test(&python::Interpreter::prepare_in_background().wait()?),
         ("instructions", []) => instructions::check(),
         ("instructions", [flag]) if flag == "--update" => instructions::update(),
         ("bench", _) => bench::run(rest),
+        ("simulate", _) => simulate::run(rest),
         ("golden", _) => conformance::golden(rest),
+        ("fuzz", _) => fuzz(rest),
         ("help" | "--help" | "-h", _) => {
             print!("{HELP}");
             Ok(())
         }
-        ("ci" | "test" | "tidy", [first, ..]) => {
+        ("ci" | "test" | "tidy" | "wheel" | "package", [first, ..]) => {
             Err(format!("`{command}` takes no arguments, got `{first}`").into())
         }
         _ => Err(format!("unknown command `{command}`\n\n{HELP}").into()),
     }
+}
+
+/// Runs the fuzzer, optimised: it finds as much as it is fast.
+fn fuzz(arguments: &[String]) -> Result {
+    let mut run = vec!["run", "--release", "-q", "-p", "tensorfleet-fuzz", "--"];
+    run.extend(arguments.iter().map(String::as_str));
+    let status =
+        std::process::Command::new("cargo").args(run).current_dir(workspace::root()).status()?;
+    if status.success() { Ok(()) } else { Err("a target failed; its input is above".into()) }
 }

@@ -70,9 +70,14 @@ fn prepare() -> Result<Interpreter> {
     Ok(Interpreter { path: interpreter })
 }
 
-fn install(directory: &Path, interpreter: &Path, requirements: &Path) -> Result {
+/// Makes an empty virtual environment.
+pub(crate) fn make_environment(directory: &Path) -> Result {
     let base = find()?;
-    quietly(Command::new(&base).args(["-m", "venv", "--clear"]).arg(directory))?;
+    quietly(Command::new(&base).args(["-m", "venv", "--clear"]).arg(directory))
+}
+
+fn install(directory: &Path, interpreter: &Path, requirements: &Path) -> Result {
+    make_environment(directory)?;
     // The file lists every package that is needed, so pip need not resolve anything. It must not:
     // tf_keras asks for the `tensorflow` package, which `tensorflow-cpu` stands in for.
     let mut pip = Command::new(interpreter);

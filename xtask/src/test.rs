@@ -2,7 +2,7 @@
 
 use crate::python::Interpreter;
 use crate::step::{self, Steps};
-use crate::{Result, conformance};
+use crate::{Result, conformance, wheel};
 
 pub(crate) fn run() -> Result {
     let mut steps = Steps::default();
@@ -22,5 +22,6 @@ pub(crate) fn steps(steps: &mut Steps) -> Result {
     })?;
     let server = steps.run("build server", conformance::build_server)?;
     let python = steps.run("python environment", || python.wait())?;
-    steps.run("conformance", || conformance::pytest(&python, &server, &[]))
+    steps.run("conformance", || conformance::pytest(&python, &server, &[]))?;
+    steps.run("python package", || wheel::test(&python))
 }

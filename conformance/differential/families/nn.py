@@ -360,15 +360,16 @@ def slid(size, window, stride, dilation, padding, around=(0, 0)):
 
 def convolution(draw, spatial, *, dilated=False, first=False, groups=1, explicit=False, square=False):
     """Draws the attributes and shapes of a convolution: of input, filter and output."""
-    size = [draw.integer(5 if dilated else 3, 6) for _ in range(spatial)]
-    window = [draw.integer(1, 3) for _ in range(spatial)]
-    stride = [draw.integer(1, 2) for _ in range(spatial)]
+    size = [draw.integer(5 if dilated or explicit else 3, 6) for _ in range(spatial)]
+    window = [draw.integer(1, 5 if explicit else 3) for _ in range(spatial)]
+    stride = [draw.integer(1, 3 if explicit else 2) for _ in range(spatial)]
     if spatial == 3 or square:
         # Where they differ, oneDNN's volumes are wrong.
         stride = stride[:1] * spatial
     dilation = [draw.integer(1, 2) if dilated else 1 for _ in range(spatial)]
     padding = "EXPLICIT" if explicit else draw.choice(["SAME", "VALID"])
-    around = [(draw.integer(0, 2), draw.integer(0, 2)) if explicit else (0, 0) for _ in range(spatial)]
+    # Windows may lie in padding alone.
+    around = [tuple(draw.choice([0, 1, 2, 7]) for _ in "ab") if explicit else (0, 0) for _ in range(spatial)]
     batch, depth, out = draw.integer(1, 2), draw.integer(1, 3), draw.integer(1, 3) * groups
 
     def laid_out(space, channels, edge=1):
@@ -593,6 +594,26 @@ def pool(op, draw):
                 yield Case(op, [x, y, whole(draw, dtype, result)], attrs)
             else:
                 yield Case(op, [draw.array(dtype, image)], attrs, tolerance=SUMMED)
+    yield from bad_pools(op, draw)
+
+
+def bad_pools(op, draw):
+    """Draws poolings that cannot be; not of a type for which oneDNN has kernels."""
+    image, result = [1, 4, 4, 2], [1, 3, 3, 2]
+
+    def case(**attrs):
+        attrs = {"ksize": [1, 2, 2, 1], "strides": [1, 1, 1, 1], "padding": "VALID"} | attrs
+        x, y = whole(draw, tf.float64, image), whole(draw, tf.float64, result)
+        inputs = {"AvgPool": [x], "MaxPool": [x], "AvgPoolGrad": [np.int32(image), y], "MaxPoolGrad": [x, y, y]}
+        return Case(op, inputs[op], attrs)
+
+    yield case(strides=[1, 1, 1, 2])
+    yield case(ksize=[1, 1, 1, 2])
+    yield case(ksize=[1, 1, 1, 2], strides=[1, 1, 1, 2])
+    yield case(ksize=[2, 2, 2, 1])
+    if "Max" in op:
+        for around in ([0, 1, 0, 2], [0, 2, 0, 0], [2, 0, 0, 0], [0, 0, 2, 0]):
+            yield case(padding="EXPLICIT", explicit_paddings=[0, 0, *around, 0, 0])
 
 
 @generates("FusedPadConv2D", "FusedResizeAndPadConv2D")

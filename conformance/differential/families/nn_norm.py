@@ -67,7 +67,8 @@ def batch_norm(op, draw):
                         attrs["activation_mode"] = draw.choice(["Identity", "Relu"])
                     if not training:
                         attrs.pop("exponential_avg_factor")
-                    yield Case(op, inputs, attrs, build=statistics(op, attrs) if opaque(op, dtype, rank) else None)
+                    build = statistics(op, attrs) if opaque(op, dtype, rank) else None
+                    yield Case(op, inputs, attrs, build=build, compared=3)
     if op in ("FusedBatchNorm", "FusedBatchNormV2"):
         nothing, vector = np.zeros([0, 2, 2, 3], np.float32), np.ones([3], np.float32)
         attrs = {"epsilon": 1e-3, "data_format": "NHWC", "exponential_avg_factor": 1.0, "is_training": True}

@@ -70,7 +70,8 @@ def max_pool(op, draw):
         attrs = {"ksize": [1, 1, 1, 2], "strides": [1, 1, 1, 2], "padding": "VALID"}
         yield with_windows(op, [draw.array(dtype, [1, 2, 2, 4])], attrs)
     x = draw.array(tf.float64, [1, 2, 2, 4])
-    for ksize, strides in [([1, 1, 1, 3], [1, 1, 1, 3]), ([1, 1, 1, 2], [1, 1, 1, 1]), ([1, 2, 1, 2], [1, 1, 1, 2]), ([2, 1, 1, 1], [1, 1, 1, 1]), ([1, 1, 1], [1, 1, 1])]:
+    yield with_windows(op, [x[0]], {"ksize": [1, 1, 1, 1], "strides": [1, 1, 1, 1], "padding": "VALID"})
+    for ksize, strides in [([1, 1, 1, 3], [1, 1, 1, 3]), ([1, 1, 1, 1], [1, 1, 1, 2]), ([1, 0, 1, 1], [1, 1, 1, 1]), ([1, 1, 1, 2], [1, 1, 1, 1]), ([1, 2, 1, 2], [1, 1, 1, 2]), ([2, 1, 1, 1], [1, 1, 1, 1]), ([1, 1, 1], [1, 1, 1])]:
         yield with_windows(op, [x], {"ksize": ksize, "strides": strides, "padding": "VALID"})
 
 

@@ -159,6 +159,25 @@ def small(draw, dtype, shape):
     return draw.array(dtype, shape, 0, 4)
 
 
+# Sparse tensors with something wrong about their parts, or outside of their shapes.
+BROKEN_SETS = [
+    [np.int64(indices), np.int32(values), np.int64(dims)]
+    for indices, values, dims in [
+        ([0], [1], [3]),
+        ([[0, 0]], [1], []),
+        ([[0, 0]], [1], [[2, 2]]),
+        ([[0, 0]], [1, 2], [2, 2]),
+        ([[0, 0, 0]], [1], [2, 2]),
+        ([[0, 0]], [[1]], [2, 2]),
+        ([[0, 0]], [1], [-1, 2]),
+        ([[0, 0]], [1], [2**40, 2**40]),
+        ([[0, 0], [5, 0]], [1, 2], [2, 2]),
+        ([[0, 5]], [1], [2, 2]),
+        ([[0, 0]], [1], [2, 0]),
+    ]
+]
+
+
 @generates("SetSize")
 def set_size(op, draw):
     for dtype in SETS:
@@ -168,6 +187,8 @@ def set_size(op, draw):
     yield Case(op, [np.int64([[1, 0], [0, 0]]), np.int32([1, 2]), np.int64([2, 2])])
     yield Case(op, [np.int64([[1, 0], [0, 0]]), np.int32([1, 2]), np.int64([2, 2])], {"validate_indices": False})
     yield Case(op, [np.int64([[5, 0]]), np.int32([1]), np.int64([2, 2])])
+    for inputs in BROKEN_SETS:
+        yield Case(op, inputs, {"validate_indices": draw.chance()})
 
 
 def sparse_set(draw, dtype, shape):
@@ -188,6 +209,10 @@ def set_operation(op, draw):
     yield Case(op, first(draw, tf.int32, [2, 3]) + second(draw, tf.int32, [3, 3]), attrs)
     yield Case(op, inputs, {"set_operation": "xor"})
     yield Case(op, first(draw, tf.int32, [3]) + second(draw, tf.int32, [3]), attrs)
+    if not op.startswith("DenseToDense"):
+        for broken in BROKEN_SETS:
+            inputs = first(draw, tf.int32, [2, 3]) + broken
+            yield Case(op, inputs, {"set_operation": draw.choice(["a-b", "union"]), "validate_indices": draw.chance()})
 
 
 def weights_of(draw, dtype, shape):

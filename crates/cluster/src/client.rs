@@ -1,14 +1,18 @@
-//! How a task speaks to workers: itself by function call, others over the network.
+//! How a task speaks to workers, and a client to a master: to those of its own process by function
+//! call, to others over the network.
 
 use std::fmt;
 use std::sync::Arc;
 
 use tensorfleet_framework::{BoxFuture, DeviceName, Parcel, StepId};
-use tensorfleet_graph::Graph;
+use tensorfleet_graph::{FunctionLibrary, Graph, NodeDef};
 use tensorfleet_planner::Device;
 use tensorfleet_runtime::NodeRecord;
 use tensorfleet_tensor::{Result, Tensor};
 
+use crate::collective::CollectivePeer;
+use crate::eager::{Item, Operation, Output, Reply};
+use crate::session::{Callable, SessionOptions, StepCall, StepReply};
 use crate::spec::ClusterSpec;
 use crate::threads::Threads;
 
@@ -26,6 +30,9 @@ pub trait WorkerClient: fmt::Debug + Send + Sync {
     /// Registers a partition and returns the handle to run it by.
     fn register_graph(&self, session: String, graph: Arc<Graph>) -> BoxFuture<Result<String>>;
 
+    /// Forgets a registered partition.
+    fn deregister_graph(&self, session: String, graph: String) -> BoxFuture<Result<()>>;
+
     /// Runs a registered partition.
     fn run_graph(&self, request: RunGraph) -> BoxFuture<Result<RunGraphReply>>;
 
@@ -37,6 +44,57 @@ pub trait WorkerClient: fmt::Debug + Send + Sync {
 
     /// Fetches a tensor that the worker makes in a step.
     fn recv_tensor(&self, step: StepId, key: String) -> BoxFuture<Result<Parcel>>;
+
+    /// Has things done in an eager context of the worker's task.
+    fn enqueue(&self, context: u64, items: Vec<Item>) -> BoxFuture<Result<Vec<Reply>>>;
+
+    /// Runs the part of an eager context's function that belongs to the worker's task.
+    fn run_component(
+        &self,
+        context: u64,
+        operation: Operation,
+        outputs: Vec<i32>,
+    ) -> BoxFuture<Result<Vec<Output>>>;
+
+    /// What the members of collectives ask of each other.
+    fn collectives(&self) -> Option<&dyn CollectivePeer> {
+        None
+    }
+}
+
+/// The calls that a client makes to a master. Dropping a future cancels the call.
+pub trait MasterClient: fmt::Debug + Send + Sync {
+    /// Opens a session with a graph.
+    fn create_session(
+        &self,
+        nodes: Vec<NodeDef>,
+        library: FunctionLibrary,
+        options: SessionOptions,
+    ) -> BoxFuture<Result<Arc<dyn SessionClient>>>;
+}
+
+/// The calls that a client makes in a session that it has opened.
+pub trait SessionClient: fmt::Debug + Send + Sync {
+    /// Adds nodes and functions to the graph. Only one call of this at a time.
+    fn extend(&self, nodes: Vec<NodeDef>, library: FunctionLibrary) -> BoxFuture<Result<()>>;
+
+    /// Runs a step.
+    fn run(&self, call: StepCall) -> BoxFuture<Result<StepReply>>;
+
+    /// Prepares a step to be run many times; returns by which number it is known.
+    fn make_callable(&self, callable: Callable) -> BoxFuture<Result<i64>>;
+
+    /// Runs a prepared step with values for its feeds.
+    fn run_callable(&self, callable: i64, feeds: Vec<Tensor>) -> BoxFuture<Result<StepReply>>;
+
+    /// Forgets a prepared step.
+    fn release_callable(&self, callable: i64) -> BoxFuture<Result<()>>;
+
+    /// The devices of the session.
+    fn devices(&self) -> BoxFuture<Result<Vec<Device>>>;
+
+    /// Closes the session.
+    fn close(&self) -> BoxFuture<Result<()>>;
 }
 
 /// What a worker must know of a new session.

@@ -4,26 +4,35 @@
 //! function call and others through [`client::WorkerClient`].
 
 pub mod client;
-mod evaluate;
-mod functions;
+pub mod collective;
+pub mod eager;
+mod engine;
+mod local;
 mod master;
 mod members;
 mod partial_run;
 mod random;
+mod release;
 mod remote_function;
 mod session;
 pub mod spec;
 mod steps;
 mod task;
 mod threads;
+mod view;
 mod worker;
-mod worker_session;
+mod world;
 
+pub use engine::{
+    Engine, Functions, Instance, PreparedOp, RemoteFunctions, RunLimits, RunOutcome, Step,
+};
+pub use local::{LocalMaster, LocalWorker};
 pub use master::Master;
 pub use random::random_nonzero;
 pub use session::{Callable, RunOptions, Session, SessionOptions, StepCall, StepReply};
 pub use steps::{StepState, Steps, Visit};
 pub use task::{LocalDevice, Task};
 pub use threads::{Threads, limit};
-pub use worker::{LocalWorker, Worker};
-pub use worker_session::WorkerSession;
+pub use view::View;
+pub use worker::Worker;
+pub use world::{RealWorld, World};

@@ -1,5 +1,6 @@
 //! The master of a task: opens sessions for clients and closes them.
 
+use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -7,13 +8,15 @@ use rustc_hash::FxHashMap;
 use tensorfleet_graph::{FunctionLibrary, NodeDef};
 use tensorfleet_planner::Device;
 use tensorfleet_tensor::{Result, aborted};
+use tokio::sync::oneshot;
 
 use crate::client::{CreateWorkerSession, Peers};
 use crate::members::Members;
-use crate::random::random_handle;
+use crate::release::{SESSION_TRIES, release};
 use crate::session::{Session, SessionOptions};
 use crate::task::Task;
 use crate::worker::Worker;
+use crate::world::World;
 
 /// Opens, finds and closes the sessions of a task.
 #[derive(Debug)]
@@ -30,6 +33,11 @@ impl Master {
         Master { task, worker, peers, sessions: Mutex::default() }
     }
 
+    /// The world of the task.
+    pub fn world(&self) -> &Arc<dyn World> {
+        &self.task.world
+    }
+
     fn lock(&self) -> MutexGuard<'_, FxHashMap<String, Arc<Session>>> {
         self.sessions.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
@@ -41,13 +49,16 @@ impl Master {
         library: FunctionLibrary,
         options: SessionOptions,
     ) -> Result<Arc<Session>> {
-        let handle = random_handle();
+        let handle = self.task.world.random_handle();
         let members = Members::find(&self.worker, &self.peers, &options).await?;
-        let session = Session::new(handle, options, Arc::clone(&self.task), members);
+        let session = Arc::new(Session::new(handle, options, Arc::clone(&self.task), members));
         // A graph that is not valid must not leave sessions behind on the workers.
-        session.extend(nodes, library, None)?;
-        let opening = Opening(Some(Arc::new(session)));
-        let session = opening.0.as_ref().expect("it is opened once");
+        let new = Arc::clone(&session);
+        let size = nodes.len();
+        let extended = move || new.extend(nodes, library, None);
+        self.task.world.aside_if_large(size, extended).await?;
+        let opening = Opening { session: Some(session) };
+        let session = opening.session.as_ref().expect("it is opened once");
         self.open_on_workers(session).await?;
         let session = opening.finish();
         self.lock().insert(session.handle.clone(), Arc::clone(&session));
@@ -69,6 +80,11 @@ impl Master {
             })
         });
         futures_util::future::try_join_all(requests).await.map(|_| ())
+    }
+
+    /// How many sessions are open.
+    pub fn session_count(&self) -> usize {
+        self.lock().len()
     }
 
     /// Finds a session.
@@ -93,8 +109,7 @@ impl Master {
         };
         for session in &closed {
             tracing::info!("closing session {}, not used for {idle:?}", session.handle);
-            session.cancel_all();
-            close_on_workers(session).await;
+            close(session).await;
         }
         closed.len()
     }
@@ -107,8 +122,7 @@ impl Master {
                 "Session {handle} is not found. Possibly, this master has restarted."
             ));
         };
-        session.cancel_all();
-        close_on_workers(&session).await;
+        close(&session).await;
         Ok(())
     }
 
@@ -131,10 +145,7 @@ impl Master {
     /// Closes all sessions and forgets the resources in containers, on every task.
     pub async fn reset(&self, containers: Vec<String>, device_filters: Vec<String>) -> Result<()> {
         let sessions: Vec<Arc<Session>> = self.lock().drain().map(|(_, session)| session).collect();
-        for session in &sessions {
-            session.cancel_all();
-            close_on_workers(session).await;
-        }
+        futures_util::future::join_all(sessions.iter().map(close)).await;
         let options = SessionOptions { device_filters, ..SessionOptions::default() };
         let members = Members::find(&self.worker, &self.peers, &options).await?;
         let cleaned =
@@ -144,28 +155,54 @@ impl Master {
     }
 }
 
+/// Ends a session that the master knows no more. It goes on if nobody awaits it: whoever asked for
+/// it may be gone.
+fn close(session: &Arc<Session>) -> impl Future<Output = ()> + Send + use<> {
+    session.cancel_all();
+    let (session, (sender, receiver)) = (Arc::clone(session), oneshot::channel::<()>());
+    let world = Arc::clone(&session.task.world);
+    world.spawn(Box::pin(async move {
+        close_on_workers(&session).await;
+        drop(sender);
+    }));
+    async move {
+        // Nothing is ever sent: the end of the sender is the end of the session.
+        let _ = receiver.await;
+    }
+}
+
 async fn close_on_workers(session: &Session) {
-    let requests =
-        session.workers.iter().map(|(_, client)| client.delete_session(session.handle.clone()));
-    // A worker that is gone has no session left to delete.
+    let requests = session.workers.iter().map(|(_, client)| async move {
+        let outcome = client.delete_session(session.handle.clone()).await;
+        // Nobody waits for a worker that does not answer, but it may be back with the session.
+        if let Err(error) = outcome {
+            let (client, handle) = (Arc::clone(client), session.handle.clone());
+            let first = Box::pin(async { Err(error) });
+            release(&session.task, first, SESSION_TRIES, move || {
+                client.delete_session(handle.clone())
+            });
+        }
+    });
     futures_util::future::join_all(requests).await;
 }
 
 /// A session while it is opened on the workers. If that fails, or the client goes away, those that
 /// have it already forget it.
-struct Opening(Option<Arc<Session>>);
+struct Opening {
+    session: Option<Arc<Session>>,
+}
 
 impl Opening {
     fn finish(mut self) -> Arc<Session> {
-        self.0.take().expect("it is opened once")
+        self.session.take().expect("it is opened once")
     }
 }
 
 impl Drop for Opening {
     fn drop(&mut self) {
-        if let (Some(session), Ok(runtime)) = (self.0.take(), tokio::runtime::Handle::try_current())
-        {
-            runtime.spawn(async move { close_on_workers(&session).await });
+        if let Some(session) = self.session.take() {
+            let world = Arc::clone(&session.task.world);
+            world.spawn(Box::pin(async move { close_on_workers(&session).await }));
         }
     }
 }

@@ -1,17 +1,18 @@
 //! Who takes part in a session: its tasks are found and asked for their devices.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tensorfleet_framework::DeviceName;
 use tensorfleet_planner::Device;
 use tensorfleet_tensor::{Code, Error, Result, invalid_argument};
-use tokio::time::Instant;
 
 use crate::client::{Peers, WorkerClient};
+use crate::local::LocalWorker;
 use crate::session::SessionOptions;
 use crate::task::renamed;
-use crate::worker::{LocalWorker, Worker};
+use crate::worker::Worker;
+use crate::world::World;
 
 /// How long a session waits for tasks that are not up yet.
 const DEFAULT_WAIT: Duration = Duration::from_secs(60);
@@ -38,7 +39,8 @@ impl Members {
             .iter()
             .map(|filter| DeviceName::parse(filter).map(|name| name.task_name()))
             .collect::<Result<_>>()?;
-        let deadline = Instant::now() + patience(options.timeout);
+        let world = &*worker.task().world;
+        let deadline = world.now() + patience(options.timeout);
         let (own, peers) = match &options.cluster {
             None => (worker.task_name().clone(), Arc::clone(booted_with)),
             Some(cluster) => {
@@ -46,7 +48,7 @@ impl Members {
                 (name_in(&*peers, &options.target, worker.task_name())?, peers)
             }
         };
-        let local: Arc<dyn WorkerClient> = Arc::new(LocalWorker(Arc::clone(worker)));
+        let local: Arc<dyn WorkerClient> = Arc::new(LocalWorker::new(worker, &own));
         let mut members = Members {
             devices: worker.devices().iter().map(|device| renamed(device, &own)).collect(),
             workers: vec![(own.clone(), local)],
@@ -62,7 +64,7 @@ impl Members {
         let peers = &peers;
         let answers = others.iter().map(|(task, address)| async move {
             let client = peers.worker(task)?;
-            let status = wait_for(&*client, task, address, deadline).await;
+            let status = wait_for(world, &*client, task, address, deadline).await;
             let devices = match (status, &options.cluster) {
                 (Ok(devices), None) => as_expected(devices, task, address),
                 (Ok(devices), Some(_)) => Ok(devices.iter().map(|d| renamed(d, task)).collect()),
@@ -123,6 +125,7 @@ fn patience(timeout: Option<Duration>) -> Duration {
 
 /// Asks a task for its devices until it answers or the deadline has passed.
 async fn wait_for(
+    world: &dyn World,
     client: &dyn WorkerClient,
     task: &DeviceName,
     address: &str,
@@ -130,20 +133,20 @@ async fn wait_for(
 ) -> Result<Vec<Device>> {
     let mut is_announced = false;
     loop {
-        let error = match tokio::time::timeout_at(deadline, client.get_status()).await {
-            Ok(Ok(devices)) => return Ok(devices),
-            Ok(Err(error)) if error.code() == Code::Unavailable => error,
-            Ok(Err(error)) => return Err(error),
-            Err(_) => return Err(tensorfleet_tensor::unavailable!("no answer")),
+        let error = match world.until(deadline, client.get_status()).await {
+            Some(Ok(devices)) => return Ok(devices),
+            Some(Err(error)) if error.code() == Code::Unavailable => error,
+            Some(Err(error)) => return Err(error),
+            None => return Err(tensorfleet_tensor::unavailable!("no answer")),
         };
         if !is_announced {
             tracing::warn!("waiting for {task} at {address}: {}", error.message());
             is_announced = true;
         }
-        if Instant::now() + RETRY >= deadline {
+        if world.now() + RETRY >= deadline {
             return Err(error);
         }
-        tokio::time::sleep(RETRY).await;
+        world.sleep(RETRY).await;
     }
 }
 

@@ -10,17 +10,19 @@ use tensorfleet_framework::{Delivery, Parcel, Registry, Rendezvous, key_prefix};
 use tensorfleet_graph::{
     AttrMap, AttrValue, FunctionLibrary, Graph, NodeId, Output, parse_tensor_name, signature,
 };
-use tensorfleet_planner::{Device, StepSpec};
+use tensorfleet_planner::{Arg, Device, StepSpec};
 use tensorfleet_runtime::LocalRendezvous;
 use tensorfleet_tensor::{Error, Result, Tensor, internal, invalid_argument};
 use tokio::sync::watch;
 
-use crate::session::{Session, StepCall, StepGuard, StepReply, lock};
+use crate::session::{Route, Session, StepCall, StepGuard, StepReply, blame, check_type, lock};
 
 /// A step that is under way.
 #[derive(Debug)]
 pub(crate) struct PartialRun {
     spec: StepSpec,
+    /// The arguments of the master's own part.
+    args: Vec<Arg>,
     rendezvous: Arc<LocalRendezvous>,
     key_prefix: String,
     /// Which feeds each fetch depends on, the nearest first.
@@ -39,9 +41,6 @@ impl Session {
         fetches: Vec<String>,
         targets: Vec<String>,
     ) -> Result<String> {
-        if let Some(name) = feeds.iter().find(|feed| fetches.contains(feed)) {
-            return Err(invalid_argument!("{name} is both fed and fetched."));
-        }
         let spec = StepSpec { feeds, fetches, targets, ..StepSpec::default() };
         let graph = self.graph();
         let needs = spec
@@ -49,19 +48,17 @@ impl Session {
             .iter()
             .map(|fetch| (fetch.clone(), feeds_needed(&graph, fetch, &spec.feeds)))
             .collect();
-        let plan = self
-            .compile(&spec, &|graph| {
-                through_rendezvous(graph, &self.client_device, &self.task.registry)
-            })
-            .await?;
-        let step = StepGuard { plan: Arc::clone(&plan), id: crate::random::random_step_id() };
+        let plan = self.plan(spec.clone(), Route::Rendezvous).await?;
+        let step = StepGuard { plan: Arc::clone(&plan), id: self.task.world.random_step_id() };
         let state = self.task.steps.begin(step.id, &self.handle);
+        let args = plan.args.clone();
         let (sender, outcome) = watch::channel(None);
         let (session, id) = (self.handle.clone(), step.id);
         let mut closed = self.closed.subscribe();
-        tokio::spawn(async move {
+        self.task.world.spawn(Box::pin(async move {
             let run = plan.run(&session, id, Vec::new(), None, false);
             let outcome = tokio::select! {
+                biased;
                 outcome = run => outcome.map(|_| ()),
                 _ = closed.wait_for(|closed| *closed) => Err(crate::session::closed_error()),
             };
@@ -69,17 +66,18 @@ impl Session {
             // The step ends when the last call has let go of the outcome.
             sender.closed().await;
             drop(step);
-        });
+        }));
         let run = PartialRun {
             key_prefix: key_prefix_of(&self.client_device),
             rendezvous: Arc::clone(&state.rendezvous),
             spec,
+            args,
             needs,
             fed: FxHashSet::default(),
             fetched: FxHashSet::default(),
             outcome,
         };
-        let handle = crate::random::random_handle();
+        let handle = self.task.world.random_handle();
         lock(&self.partial_runs).insert(handle.clone(), run);
         Ok(handle)
     }
@@ -92,17 +90,25 @@ impl Session {
             // A call that asks for too much changes nothing: the next one may ask for less.
             let feeds = run.feeds(&call.feeds)?;
             let fetches = run.fetches(&call.fetches, &call.feeds)?;
-            for (index, (name, tensor)) in feeds.into_iter().zip(call.feeds) {
+            for (feed, (name, tensor)) in feeds.into_iter().zip(call.feeds) {
+                run.fed.insert(name);
+                // Nobody waits for a feed that the step does not need.
+                let Some(index) = run.args.iter().position(|arg| arg.feed == feed) else {
+                    continue;
+                };
+                if let Err(error) = check_type(&run.args[index], &tensor) {
+                    runs.remove(handle);
+                    return Err(blame(error, &self.workers[0].0));
+                }
                 let key = feed_key(&run.key_prefix, index);
                 // A step that has failed already takes nothing; its outcome says why.
                 let _ = run.rendezvous.send(&key, Parcel { tensor, is_dead: false });
-                run.fed.insert(name);
             }
             run.fetched.extend(call.fetches);
             let keys: Vec<String> =
                 fetches.iter().map(|&index| fetch_key(&run.key_prefix, index)).collect();
             let is_last = run.fed.len() == run.spec.feeds.len()
-                && run.fetched.len() == run.spec.fetches.len();
+                && run.spec.fetches.iter().all(|fetch| run.fetched.contains(fetch));
             let parts = (Arc::clone(&run.rendezvous), keys, run.outcome.clone(), is_last);
             if is_last {
                 runs.remove(handle);
@@ -177,7 +183,12 @@ impl PartialRun {
             }
             Ok(index)
         };
-        feeds.iter().map(find).collect()
+        let found = feeds.iter().map(find).collect::<Result<Vec<usize>>>()?;
+        let mut names = FxHashSet::default();
+        match feeds.iter().find(|(name, _)| !names.insert(name)) {
+            Some((name, _)) => Err(invalid_argument!("Duplicated feeds: {name}")),
+            None => Ok(found),
+        }
     }
 
     /// The positions of the fetches of a call, which also feeds `feeds`, among those of the step.

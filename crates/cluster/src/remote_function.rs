@@ -6,22 +6,22 @@
 
 use std::sync::Arc;
 
-use tensorfleet_framework::{BoxFuture, DeviceName, Function, Spawn, StepContext, StepId};
+use tensorfleet_framework::{BoxFuture, DeviceName, Function, StepContext, StepId};
 use tensorfleet_graph::{Func, FunctionLibrary, Graph, NodeId};
 use tensorfleet_planner::{Device, Options, plan_function};
 use tensorfleet_tensor::{Result, Tensor, internal, invalid_argument};
 use tokio::sync::OnceCell;
 
 use crate::client::{RunGraph, WorkerClient};
-use crate::evaluate::Folding;
+use crate::engine::{Folding, RemoteFunctions};
 use crate::partial_run::{feed_key, fetch_key, key_prefix_of, through_rendezvous};
-use crate::random::random_step_id;
+use crate::release::{STEP_TRIES, release};
 use crate::task::Task;
-use crate::worker_session::WorkerSession;
+use crate::view::View;
 
 /// A function with the worker that runs it.
 #[derive(Debug)]
-pub(crate) struct RemoteFunction {
+struct RemoteFunction {
     shared: Arc<Shared>,
     outputs: usize,
 }
@@ -43,26 +43,33 @@ struct Registered {
     key_prefix: String,
 }
 
-impl RemoteFunction {
-    pub(crate) fn new(
+/// Runs functions of a session on the session's other workers.
+#[derive(Debug)]
+pub(crate) struct SessionFunctions {
+    pub(crate) session: String,
+    pub(crate) task: Arc<Task>,
+    pub(crate) view: Arc<View>,
+}
+
+impl RemoteFunctions for SessionFunctions {
+    fn prepare(
+        &self,
         function: &Func,
-        target: &DeviceName,
+        device: &DeviceName,
         library: &Arc<FunctionLibrary>,
-        task: &Arc<Task>,
-        session: &WorkerSession,
-    ) -> Result<RemoteFunction> {
-        let (registry, options) = (&task.registry, Options::default());
+    ) -> Result<Arc<dyn Function>> {
+        let (registry, options) = (&self.task.registry, Options::default());
         let body = plan_function(function, library, registry, &Folding::new(registry), &options)?;
         let outputs = body.nodes().iter().filter(|node| &*node.op == "_Retval").count();
         let shared = Shared {
             body,
-            target: target.clone(),
-            client: session.peers.worker(&target.task_name())?,
-            session: session.handle.clone(),
-            task: Arc::clone(task),
+            target: device.clone(),
+            client: self.view.peers.worker(&device.task_name())?,
+            session: self.session.clone(),
+            task: Arc::clone(&self.task),
             registered: OnceCell::new(),
         };
-        Ok(RemoteFunction { shared: Arc::new(shared), outputs })
+        Ok(Arc::new(RemoteFunction { shared: Arc::new(shared), outputs }))
     }
 }
 
@@ -86,7 +93,8 @@ impl Shared {
     async fn run(&self, args: Vec<Tensor>, outputs: usize) -> Result<Vec<Tensor>> {
         let registered = self.registered.get_or_try_init(|| self.register()).await?;
         let (client, task) = (Arc::clone(&self.client), Arc::clone(&self.task));
-        let step = Ending { client, task, step: random_step_id() };
+        let id = task.world.random_step_id();
+        let step = Ending { client, task, step: id };
         let prefix = &registered.key_prefix;
         let sends = args.into_iter().enumerate().map(|(i, arg)| (feed_key(prefix, i), arg));
         let recv_keys: Vec<String> = (0..outputs).map(|index| fetch_key(prefix, index)).collect();
@@ -128,11 +136,8 @@ struct Ending {
 
 impl Drop for Ending {
     fn drop(&mut self) {
-        let cleanup = self.client.cleanup_graph(self.step);
-        // A worker that cannot be reached has nothing left to clean up.
-        let cleanup = async move {
-            let _ = cleanup.await;
-        };
-        Spawn::spawn(&*self.task.pool, Box::pin(cleanup));
+        let (client, step) = (Arc::clone(&self.client), self.step);
+        let first = client.cleanup_graph(step);
+        release(&self.task, first, STEP_TRIES, move || client.cleanup_graph(step));
     }
 }

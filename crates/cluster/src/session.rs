@@ -2,26 +2,26 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use rustc_hash::FxHashMap;
 use tensorfleet_framework::{DeviceName, StepId};
 use tensorfleet_graph::{FunctionLibrary, Graph, NodeDef};
-use tensorfleet_planner::{Connection, Device, Devices, Placement, Plan, StepSpec};
+use tensorfleet_planner::{Arg, Connection, Device, Devices, Placement, Plan, StepSpec};
 use tensorfleet_runtime::NodeRecord;
 use tensorfleet_tensor::{
     Error, Result, Tensor, aborted, cancelled, deadline_exceeded, internal, invalid_argument,
 };
 use tokio::sync::{OnceCell, watch};
-use tokio::time::Instant;
 
 use crate::client::{RunGraph, RunGraphReply, WorkerClient};
-use crate::evaluate::Folding;
+use crate::collective::{SharedStep, graph_key};
+use crate::engine::Folding;
 use crate::members::Members;
-use crate::partial_run::PartialRun;
-use crate::random::random_step_id;
+use crate::partial_run::{PartialRun, through_rendezvous};
+use crate::release::{STEP_TRIES, release};
 use crate::task::Task;
 use crate::threads::{Threads, chosen_pool};
 
@@ -55,8 +55,8 @@ pub struct Session {
     /// The workers of the session by the name of their task, the master's own first.
     pub(crate) workers: Vec<(DeviceName, Arc<dyn WorkerClient>)>,
     graph: RwLock<Versioned>,
-    placement: Mutex<Arc<Placement>>,
-    plans: Mutex<FxHashMap<StepSpec, Arc<OnceCell<Arc<CompiledPlan>>>>>,
+    placement: Arc<Mutex<Arc<Placement>>>,
+    plans: Mutex<FxHashMap<(StepSpec, Route), PlanCell>>,
     callables: Mutex<FxHashMap<i64, Arc<Callable>>>,
     next_callable: AtomicI64,
     pub(crate) partial_runs: Mutex<FxHashMap<String, PartialRun>>,
@@ -64,6 +64,9 @@ pub struct Session {
     /// When the last call came.
     used: Mutex<Instant>,
 }
+
+/// A plan, made by the first who needs it.
+type PlanCell = Arc<OnceCell<Arc<CompiledPlan>>>;
 
 #[derive(Debug)]
 struct Versioned {
@@ -115,16 +118,44 @@ pub struct Callable {
 /// A plan registered with the workers.
 #[derive(Debug)]
 pub(crate) struct CompiledPlan {
+    task: Arc<Task>,
+    /// The arguments of the master's own part.
+    pub(crate) args: Vec<Arg>,
     parts: Vec<PlanPart>,
+    /// What names the step for other masters that run the same collectives.
+    collective_key: Option<i64>,
 }
 
 #[derive(Debug)]
 struct PlanPart {
     task: DeviceName,
     client: Arc<dyn WorkerClient>,
-    graph_handle: String,
+    registration: Registration,
     graph: Arc<Graph>,
     is_client_part: bool,
+}
+
+/// A graph that a worker keeps until this is dropped, or the session is closed.
+#[derive(Debug)]
+struct Registration {
+    session: String,
+    graph: String,
+    client: Arc<dyn WorkerClient>,
+    task: Arc<Task>,
+    closed: watch::Receiver<bool>,
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        // A closed session takes its graphs with it.
+        if *self.closed.borrow() {
+            return;
+        }
+        let (session, graph) = (std::mem::take(&mut self.session), std::mem::take(&mut self.graph));
+        let client = Arc::clone(&self.client);
+        let forget = move || client.deregister_graph(session.clone(), graph.clone());
+        release(&self.task, forget(), STEP_TRIES, forget);
+    }
 }
 
 impl Session {
@@ -135,6 +166,7 @@ impl Session {
         members: Members,
     ) -> Session {
         let Members { devices, workers } = members;
+        let now = task.world.now();
         Session {
             handle,
             options,
@@ -143,13 +175,13 @@ impl Session {
             devices,
             workers,
             graph: RwLock::new(Versioned { graph: Arc::default(), version: 0 }),
-            placement: Mutex::default(),
+            placement: Arc::default(),
             plans: Mutex::default(),
             callables: Mutex::default(),
             next_callable: AtomicI64::new(0),
             partial_runs: Mutex::default(),
             closed: watch::Sender::new(false),
-            used: Mutex::new(Instant::now()),
+            used: Mutex::new(now),
         }
     }
 
@@ -166,12 +198,12 @@ impl Session {
 
     /// Notes that a call came.
     pub(crate) fn touch(&self) {
-        *lock(&self.used) = Instant::now();
+        *lock(&self.used) = self.task.world.now();
     }
 
     /// How long no call has come.
     pub(crate) fn idle(&self) -> Duration {
-        lock(&self.used).elapsed()
+        self.task.world.now().saturating_duration_since(*lock(&self.used))
     }
 
     /// Adds nodes and functions to the graph. `version` is the one that the client thinks it has.
@@ -197,14 +229,18 @@ impl Session {
                 known.name
             ));
         }
-        let mut graph = Graph::clone(&current.graph);
+        // A graph that no step is being planned of grows in its place.
+        let graph = Arc::make_mut(&mut current.graph);
+        let functions_before = Arc::clone(graph.library());
         if !library.is_empty() {
             let mut all = FunctionLibrary::clone(graph.library());
             all.merge(&library);
             graph.set_library(Arc::new(all));
         }
-        graph.extend(nodes, &*self.task.registry)?;
-        current.graph = Arc::new(graph);
+        if let Err(error) = graph.extend(nodes, &*self.task.registry) {
+            graph.set_library(functions_before);
+            return Err(error);
+        }
         if version.is_some() {
             current.version += 1;
         }
@@ -223,7 +259,7 @@ impl Session {
         let limited = async {
             match timeout {
                 None => step.await,
-                Some(limit) => tokio::time::timeout(limit, step).await.unwrap_or_else(|_| {
+                Some(limit) => self.task.world.within(limit, step).await.unwrap_or_else(|| {
                     Err(deadline_exceeded!("the step took longer than {} ms", limit.as_millis()))
                 }),
             }
@@ -236,12 +272,24 @@ impl Session {
     }
 
     async fn run_to_end(&self, call: StepCall) -> Result<StepReply> {
-        let (feeds, args): (Vec<String>, Vec<Tensor>) = call.feeds.into_iter().unzip();
+        let (feeds, values): (Vec<String>, Vec<Tensor>) = call.feeds.into_iter().unzip();
         let (fetches, targets, connections) = (call.fetches, call.targets, call.connections);
         let spec = StepSpec { feeds, fetches, targets, connections };
         let inter_op = chosen_pool(call.options.inter_op_thread_pool, &self.options.thread_pools)?;
-        let plan = self.plan(spec).await?;
-        let step = StepGuard { plan: Arc::clone(&plan), id: random_step_id() };
+        let plan = self.plan(spec, Route::Arguments).await?;
+        let mut args = Vec::with_capacity(plan.args.len());
+        for arg in &plan.args {
+            check_type(arg, &values[arg.feed]).map_err(|error| blame(error, &self.workers[0].0))?;
+            args.push(values[arg.feed].clone());
+        }
+        drop(values);
+        let shared = match plan.collective_key {
+            Some(key) => SharedStep::next(&self.task, key).await?,
+            None => None,
+        };
+        let drawn = || self.task.world.random_step_id();
+        let id = shared.as_ref().map_or_else(drawn, |shared| shared.id);
+        let step = StepGuard { plan: Arc::clone(&plan), id };
         let mut reply = StepReply::default();
         let mut absorb = |part: RunGraphReply| {
             if !part.retvals.is_empty() {
@@ -260,74 +308,77 @@ impl Session {
     }
 
     /// The plan of a step, made and registered with the workers by the first who asks.
-    async fn plan(&self, spec: StepSpec) -> Result<Arc<CompiledPlan>> {
+    pub(crate) async fn plan(&self, spec: StepSpec, route: Route) -> Result<Arc<CompiledPlan>> {
+        let key = (spec, route);
         let cell = {
             let mut plans = lock(&self.plans);
-            match plans.get(&spec) {
+            match plans.get(&key) {
                 Some(cell) => Arc::clone(cell),
                 None => {
                     let cell = Arc::new(OnceCell::new());
-                    plans.insert(spec.clone(), Arc::clone(&cell));
+                    plans.insert(key.clone(), Arc::clone(&cell));
                     cell
                 }
             }
         };
-        let plan = cell.get_or_try_init(|| self.compile(&spec, &|graph| Ok(graph.clone()))).await;
+        let plan = cell.get_or_try_init(|| self.compile(&key.0, route)).await;
         if plan.is_err() {
             // A step that cannot be planned must not keep its memory.
-            lock(&self.plans).remove(&spec);
+            lock(&self.plans).remove(&key);
         }
         plan.map(Arc::clone)
     }
 
-    /// Makes a plan and registers it. `rewrite` may change the master's own part before.
-    pub(crate) async fn compile(
-        &self,
-        spec: &StepSpec,
-        rewrite: &(dyn Fn(&Graph) -> Result<Graph> + Sync),
-    ) -> Result<Arc<CompiledPlan>> {
-        let plan = self.plan_aside(spec.clone()).await?;
-        for node in &plan.placement {
+    /// Makes a plan and registers it.
+    async fn compile(&self, spec: &StepSpec, route: Route) -> Result<Arc<CompiledPlan>> {
+        let Plan { partitions, args, placement } = self.plan_aside(spec.clone()).await?;
+        for node in &placement {
             // TensorFlow's words, which people search their logs for.
             tracing::info!("{}: ({}): {}", node.node, node.op, node.device);
         }
-        let registrations = plan.partitions.into_iter().map(|partition| async move {
+        let registrations = partitions.into_iter().map(|partition| async move {
             let task = partition.device.name.task_name();
             let client = self.worker(&task)?;
             let is_client_part = partition.device.name == self.client_device.name;
-            let graph = if is_client_part { rewrite(&partition.graph)? } else { partition.graph };
+            let graph = match route {
+                Route::Rendezvous if is_client_part => {
+                    through_rendezvous(&partition.graph, &self.client_device, &self.task.registry)?
+                }
+                _ => partition.graph,
+            };
             let graph = Arc::new(graph);
             let registered = client.register_graph(self.handle.clone(), Arc::clone(&graph)).await;
             let graph_handle = registered.map_err(|error| blame(error, &task))?;
-            Ok(PlanPart { task, client, graph_handle, graph, is_client_part })
+            let registration = Registration {
+                session: self.handle.clone(),
+                graph: graph_handle,
+                client: Arc::clone(&client),
+                task: Arc::clone(&self.task),
+                closed: self.closed.subscribe(),
+            };
+            Ok(PlanPart { task, client, registration, graph, is_client_part })
         });
         let parts = futures_util::future::try_join_all(registrations).await?;
-        Ok(Arc::new(CompiledPlan { parts }))
+        let task = Arc::clone(&self.task);
+        let collective_key = graph_key(parts.iter().map(|part: &PlanPart| &*part.graph));
+        Ok(Arc::new(CompiledPlan { task, args, parts, collective_key }))
     }
 
     /// Plans a step on a thread that others do not wait for: a graph may be large.
     async fn plan_aside(&self, spec: StepSpec) -> Result<Plan> {
         let graph = self.graph();
         let (all, client) = (self.devices.clone(), self.client_device.clone());
-        let placement = self.placement(&graph, &Devices { all: &all, client: &client });
+        let known = Arc::clone(&self.placement);
         let (registry, options) = (Arc::clone(&self.task.registry), self.options.plan.clone());
-        let planned = tokio::task::spawn_blocking(move || {
+        let planned = self.task.world.aside(move || {
             let devices = Devices { all: &all, client: &client };
+            let placement = placed(&known, &graph, &devices, &options);
             let folding = Folding::new(&registry);
             tensorfleet_planner::plan(
                 &graph, &placement, &spec, &devices, &registry, &folding, &options,
             )
         });
-        planned.await.map_err(|error| internal!("the step cannot be planned: {error}"))?
-    }
-
-    /// Where the nodes of the graph are. When it has grown, state stays where it is.
-    fn placement(&self, graph: &Graph, devices: &Devices<'_>) -> Arc<Placement> {
-        let mut known = lock(&self.placement);
-        if !known.covers(graph) {
-            *known = Arc::new(known.extend(graph, devices, &self.options.plan));
-        }
-        Arc::clone(&known)
+        planned.await
     }
 
     fn worker(&self, task: &DeviceName) -> Result<Arc<dyn WorkerClient>> {
@@ -346,7 +397,7 @@ impl Session {
             targets: callable.targets.clone(),
             connections: callable.connections.clone(),
         };
-        self.plan(spec).await?;
+        self.plan(spec, Route::Arguments).await?;
         let handle = self.next_callable.fetch_add(1, Ordering::Relaxed);
         lock(&self.callables).insert(handle, Arc::new(callable));
         Ok(handle)
@@ -385,6 +436,29 @@ impl Session {
     }
 }
 
+/// Where the nodes of the graph are. When it has grown, state stays where it is.
+fn placed(
+    known: &Mutex<Arc<Placement>>,
+    graph: &Graph,
+    devices: &Devices<'_>,
+    options: &tensorfleet_planner::Options,
+) -> Arc<Placement> {
+    let mut known = lock(known);
+    if !known.covers(graph) {
+        *known = Arc::new(known.extend(graph, devices, options));
+    }
+    Arc::clone(&known)
+}
+
+/// How feeds reach a step and how fetches leave it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Route {
+    /// All at once, with the call that runs the step.
+    Arguments,
+    /// In several calls, by way of the step's rendezvous.
+    Rendezvous,
+}
+
 /// How long a consequence is held back for its cause to arrive.
 const ROOT_CAUSE_WAIT: Duration = Duration::from_secs(1);
 
@@ -396,8 +470,21 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
+/// Fails if a value is not of the type of the tensor that it is fed for.
+pub(crate) fn check_type(arg: &Arg, value: &Tensor) -> Result<()> {
+    if value.dtype() == arg.dtype {
+        return Ok(());
+    }
+    Err(internal!(
+        "Output 0 of type {} does not match declared output type {} for node {{{{node {}}}}}",
+        value.dtype(),
+        arg.dtype,
+        arg.node
+    ))
+}
+
 /// Says from which task an error came.
-fn blame(error: Error, task: &DeviceName) -> Error {
+pub(crate) fn blame(error: Error, task: &DeviceName) -> Error {
     error.prefixed(format_args!("From {task}:\n"))
 }
 
@@ -436,7 +523,7 @@ impl CompiledPlan {
                 None => runs.next().await,
                 // A consequence came first; its cause is on its way, if its task still lives.
                 Some(_) => {
-                    tokio::time::timeout(ROOT_CAUSE_WAIT, runs.next()).await.unwrap_or_default()
+                    self.task.world.within(ROOT_CAUSE_WAIT, runs.next()).await.unwrap_or_default()
                 }
             };
             match next {
@@ -467,7 +554,7 @@ impl PlanPart {
         self.client
             .run_graph(RunGraph {
                 session: session.to_owned(),
-                graph: self.graph_handle.clone(),
+                graph: self.registration.graph.clone(),
                 step: step.0,
                 args,
                 inter_op,
@@ -501,12 +588,8 @@ impl Drop for StepGuard {
                 // The local worker has cleaned up before it returned the future.
                 continue;
             }
-            if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-                // A worker that cannot be reached has nothing left to clean up.
-                runtime.spawn(async move {
-                    let _ = cleanup.await;
-                });
-            }
+            let (client, id) = (Arc::clone(&part.client), self.id);
+            release(&self.plan.task, cleanup, STEP_TRIES, move || client.cleanup_graph(id));
         }
     }
 }

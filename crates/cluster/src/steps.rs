@@ -8,7 +8,7 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use rustc_hash::FxHashMap;
-use tensorfleet_framework::{Rendezvous, Resources, StepId};
+use tensorfleet_framework::{Rendezvous, Resources, StepId, step_resources};
 use tensorfleet_runtime::LocalRendezvous;
 use tensorfleet_tensor::{Error, aborted};
 
@@ -34,16 +34,16 @@ pub struct StepState {
     pub resources: Arc<Resources>,
 }
 
-/// The container of resources that end with their step.
-const STEP_CONTAINER: &str = "_step";
+impl StepState {
+    /// The state of a step that no other task takes part in.
+    pub(crate) fn new() -> StepState {
+        StepState { rendezvous: Arc::default(), resources: step_resources() }
+    }
+}
 
 impl Entry {
     fn new() -> Entry {
-        let state = StepState {
-            rendezvous: Arc::default(),
-            resources: Arc::new(Resources::new(STEP_CONTAINER)),
-        };
-        Entry { state: Arc::new(state), session: None, visitors: 0 }
+        Entry { state: Arc::new(StepState::new()), session: None, visitors: 0 }
     }
 }
 

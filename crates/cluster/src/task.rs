@@ -6,9 +6,10 @@ use tensorfleet_framework::{DeviceName, Registry, Resources};
 use tensorfleet_planner::Device;
 use tensorfleet_runtime::ComputePool;
 
-use crate::random::random_nonzero;
+use crate::collective::CollectiveTable;
 use crate::steps::Steps;
 use crate::threads::Threads;
+use crate::world::World;
 
 /// One task of a cluster.
 #[derive(Debug)]
@@ -19,8 +20,10 @@ pub struct Task {
     pub registry: Arc<Registry>,
     pub pool: Arc<ComputePool>,
     pub steps: Steps,
+    pub world: Arc<dyn World>,
     /// Limits of sessions that say nothing themselves.
     pub threads: Threads,
+    pub collectives: CollectiveTable,
 }
 
 /// A device of this task with what lives on it.
@@ -47,6 +50,7 @@ impl Task {
         cpus: u32,
         registry: Arc<Registry>,
         pool: Arc<ComputePool>,
+        world: Arc<dyn World>,
     ) -> Task {
         let name = DeviceName {
             job: Some(job.to_owned()),
@@ -58,11 +62,13 @@ impl Task {
             .map(|index| {
                 let kind = Some("CPU".to_owned());
                 let name = DeviceName { kind, index: Some(index), ..name.clone() };
-                let device = Device { name, incarnation: random_nonzero() };
+                let device = Device { name, incarnation: world.random_nonzero() };
                 LocalDevice::new(device, Arc::new(Resources::new(job)))
             })
             .collect();
-        Task { name, devices, registry, pool, steps: Steps::default(), threads: Threads::default() }
+        let (steps, threads) = (Steps::default(), Threads::default());
+        let collectives = CollectiveTable::default();
+        Task { name, devices, registry, pool, steps, world, threads, collectives }
     }
 }
 

@@ -1,18 +1,39 @@
 //! Work that outlives the step which began it: an iterator that computes ahead.
 
 use std::fmt;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Weak, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use tensorfleet_tensor::{Error, Result, cancelled, internal};
 
 use crate::{
     BoxFuture, Delivery, FunctionRunner, Parcel, Rendezvous, Resources, StepContext, StepId,
+    Surroundings, step_resources,
 };
 
 /// Runs futures on the threads that compute, so that they go on while nobody awaits them.
 pub trait Spawn: fmt::Debug + Send + Sync {
     /// Runs a future to its end. Its owner says by the future itself when it should end early.
     fn spawn(&self, future: BoxFuture<()>);
+
+    /// Waits for a time, or until the future is dropped, on a thread that does nothing else.
+    fn sleep(&self, time: Duration) -> BoxFuture<()> {
+        let (over, wait) = futures_channel::oneshot::channel::<()>();
+        let (waiting, gone) = mpsc::channel::<()>();
+        let counting = thread::Builder::new().name("timer".to_owned()).spawn(move || {
+            if gone.recv_timeout(time) == Err(mpsc::RecvTimeoutError::Timeout) {
+                // Whoever waited may have gone just now.
+                let _ = over.send(());
+            }
+        });
+        Box::pin(async move {
+            let _waiting = waiting;
+            if counting.is_ok() {
+                let _ = wait.await;
+            }
+        })
+    }
 }
 
 /// What is left of a step's surroundings when the step has ended.
@@ -44,6 +65,12 @@ impl Background {
         Background { functions: self.functions.fork(), ..self.clone() }
     }
 
+    /// The same surroundings for work that calls other functions.
+    #[must_use]
+    pub fn with_functions(&self, functions: Arc<dyn FunctionRunner>) -> Background {
+        Background { functions, ..self.clone() }
+    }
+
     /// The functions that the work may call.
     pub fn functions(&self) -> &Arc<dyn FunctionRunner> {
         &self.functions
@@ -63,17 +90,14 @@ impl Background {
     pub fn step(&self) -> Result<Arc<StepContext>> {
         let resources =
             self.resources.upgrade().ok_or_else(|| cancelled!("the session has ended"))?;
-        Ok(Arc::new(StepContext {
-            id: StepId(0),
+        let surroundings = Surroundings {
             device: Arc::clone(&self.device),
             resources,
-            step_resources: Arc::new(Resources::new("_step")),
-            rendezvous: Arc::new(NoPeers),
             functions: Arc::clone(&self.functions),
             spawner: Arc::clone(&self.spawner),
             parallelism: self.parallelism,
-            depth: 0,
-        }))
+        };
+        Ok(surroundings.step(StepId(0), step_resources(), Arc::new(NoPeers)))
     }
 }
 

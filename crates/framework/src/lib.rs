@@ -6,6 +6,7 @@ mod attrs;
 mod background;
 mod backprop;
 mod builder;
+mod collective;
 mod control_flow;
 mod device;
 pub mod gradient;
@@ -24,6 +25,9 @@ pub use attrs::Attrs;
 pub use background::{Background, Spawn};
 pub use backprop::{CustomGradient, FindGradient, GradientOptions, gradients};
 pub use builder::{BuildScope, DeviceFn, GraphBuilder, Input, NewNode};
+pub use collective::{
+    CollectiveKind, Collectives, Consume, Group, JoinGroup, JoinInstance, Member,
+};
 pub use control_flow::ControlFlow;
 pub use device::DeviceName;
 pub use gradient::{
@@ -38,6 +42,6 @@ pub use rendezvous::{
 };
 pub use resources::{Resource, Resources, anonymous_handle};
 pub use shape::{ShapeContext, ShapeFn};
-pub use step::{Function, FunctionRunner, StepContext, StepId};
+pub use step::{Function, FunctionRunner, StepContext, StepId, Surroundings, step_resources};
 pub use value::{Value, Values};
 pub use variable::Variable;

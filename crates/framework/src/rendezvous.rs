@@ -3,8 +3,11 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use tensorfleet_tensor::{Error, Result, Shape, Tensor, invalid_argument};
+
+use crate::Collectives;
 
 /// A future that a kernel or a rendezvous hands out.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send + 'static>>;
@@ -50,6 +53,11 @@ pub trait Rendezvous: fmt::Debug + Send + Sync {
 
     /// Fails everybody who waits or will wait.
     fn abort(&self, error: Error);
+
+    /// The way to the other members of collectives, where there is one.
+    fn collectives(&self) -> Option<Arc<dyn Collectives>> {
+        None
+    }
 }
 
 /// The parts of a rendezvous key: `src;incarnation;dst;edge;frame:iteration`.

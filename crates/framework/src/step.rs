@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use tensorfleet_graph::Func;
+use tensorfleet_graph::{Func, FunctionLibrary, NodeDef};
 use tensorfleet_tensor::{Result, Tensor, invalid_argument, unimplemented_error};
 
 use crate::{BoxFuture, DeviceName, Rendezvous, Resource, Resources, Spawn};
@@ -11,6 +11,49 @@ use crate::{BoxFuture, DeviceName, Rendezvous, Resource, Resources, Spawn};
 /// Names a step, over all tasks of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StepId(pub i64);
+
+/// What kernels find on a device, in whatever step they run.
+#[derive(Clone, Debug)]
+pub struct Surroundings {
+    /// The full name of the device.
+    pub device: Arc<str>,
+    pub resources: Arc<Resources>,
+    pub functions: Arc<dyn FunctionRunner>,
+    /// Where kernels start what goes on when their step has ended.
+    pub spawner: Arc<dyn Spawn>,
+    /// How many threads one kernel may use.
+    pub parallelism: usize,
+}
+
+impl Surroundings {
+    /// What the kernels of a step share here: the only way to make it.
+    pub fn step(
+        &self,
+        id: StepId,
+        step_resources: Arc<Resources>,
+        rendezvous: Arc<dyn Rendezvous>,
+    ) -> Arc<StepContext> {
+        Arc::new(StepContext {
+            id,
+            device: Arc::clone(&self.device),
+            resources: Arc::clone(&self.resources),
+            step_resources,
+            rendezvous,
+            functions: Arc::clone(&self.functions),
+            spawner: Arc::clone(&self.spawner),
+            parallelism: self.parallelism,
+            depth: 0,
+        })
+    }
+}
+
+/// The container of resources that end with their step.
+const STEP_CONTAINER: &str = "_step";
+
+/// Resources that end with a step.
+pub fn step_resources() -> Arc<Resources> {
+    Arc::new(Resources::new(STEP_CONTAINER))
+}
 
 /// What the kernels of one step on one device share.
 #[derive(Clone, Debug)]
@@ -33,6 +76,12 @@ pub struct StepContext {
 }
 
 impl StepContext {
+    /// The same step for the body of a function that it calls.
+    #[must_use]
+    pub fn deeper(&self) -> Arc<StepContext> {
+        Arc::new(StepContext { depth: self.depth + 1, ..self.clone() })
+    }
+
     /// Finds the resource that a scalar handle tensor names, among the device's and the step's.
     pub fn resource<R: Resource>(&self, handle: &Tensor) -> Result<Arc<R>> {
         let [handle] = handle.resources()? else {
@@ -54,14 +103,25 @@ pub trait FunctionRunner: fmt::Debug + Send + Sync {
     /// Prepares a function with values for its attributes. Repeated calls are cheap.
     fn instantiate(&self, function: &Func) -> Result<Arc<dyn Function>>;
 
-    /// Prepares a function to run on a device of another task.
+    /// Prepares a function to run on another device, of this task or of another one.
     fn remote(&self, device: &DeviceName, function: &Func) -> Result<Arc<dyn Function>> {
         Err(unimplemented_error!("function {} cannot be called on {device}", function.name))
     }
 
-    /// Writes down what the functions compute, for who has to tell libraries apart.
-    fn describe(&self, _out: &mut dyn fmt::Write) -> fmt::Result {
-        Ok(())
+    /// Prepares a graph of nodes that call functions of the library; its results are those of its
+    /// `_Retval` nodes.
+    fn graph(&self, _nodes: Vec<NodeDef>) -> Result<Arc<dyn Function>> {
+        Err(unimplemented_error!("no graphs inside of graphs here"))
+    }
+
+    /// The functions.
+    fn library(&self) -> Arc<FunctionLibrary> {
+        Arc::default()
+    }
+
+    /// A runner of the functions of another library, with kernels of their own.
+    fn with_library(&self, _library: Arc<FunctionLibrary>) -> Arc<dyn FunctionRunner> {
+        self.fork()
     }
 
     /// A runner of the same functions with kernels of their own: what stateful nodes keep, as the

@@ -71,10 +71,17 @@ impl AttrList {
 }
 
 impl AttrValue {
-    /// Whether two values are the same. Tensors and functions compare by their printed form, which
-    /// is exact for what stands in defaults and in the small constants of a graph.
+    /// Whether two values are the same, bit by bit where they are numbers.
     pub fn same(&self, other: &AttrValue) -> bool {
         match (self, other) {
+            (AttrValue::String(a), AttrValue::String(b)) => a == b,
+            (AttrValue::Int(a), AttrValue::Int(b)) => a == b,
+            (AttrValue::Float(a), AttrValue::Float(b)) => a.to_bits() == b.to_bits(),
+            (AttrValue::Bool(a), AttrValue::Bool(b)) => a == b,
+            (AttrValue::Type(a), AttrValue::Type(b)) => a == b,
+            (AttrValue::Func(a), AttrValue::Func(b)) => {
+                a.name == b.name && same_attrs(&a.attrs, &b.attrs)
+            }
             (AttrValue::Tensor(a), AttrValue::Tensor(b)) => {
                 a.dtype() == b.dtype()
                     && a.shape() == b.shape()
@@ -86,9 +93,24 @@ impl AttrValue {
             }
             (AttrValue::List(AttrList::Empty), AttrValue::List(list))
             | (AttrValue::List(list), AttrValue::List(AttrList::Empty)) => list.is_empty(),
-            _ => format!("{self:?}") == format!("{other:?}"),
+            // The long form tells tensors apart to the last element.
+            _ => format!("{self:#?}") == format!("{other:#?}"),
         }
     }
+
+    /// Calls `visit` with every function that the value names.
+    pub(crate) fn each_func<'a>(&'a self, visit: &mut dyn FnMut(&'a Func)) {
+        match self {
+            AttrValue::Func(func) => visit(func),
+            AttrValue::List(AttrList::Funcs(funcs)) => funcs.iter().for_each(visit),
+            _ => {}
+        }
+    }
+}
+
+/// Whether all attributes are there with the same values.
+pub(crate) fn same_attrs(a: &AttrMap, b: &AttrMap) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && a.1.same(b.1))
 }
 
 macro_rules! conversions {

@@ -218,7 +218,8 @@ pub fn library_proto(library: &FunctionLibrary) -> Result<pb::FunctionDefLibrary
     })
 }
 
-fn function_def_proto(function: &FunctionDef) -> Result<pb::FunctionDef> {
+/// Writes one function.
+pub fn function_def_proto(function: &FunctionDef) -> Result<pb::FunctionDef> {
     let arg_attr: Result<BTreeMap<u32, pb::function_def::ArgAttrs>> = function
         .arg_attrs
         .iter()

@@ -11,6 +11,8 @@
 #![expect(unsafe_code, reason = "SIMD kernels, raw matrix views, and work that threads share")]
 
 mod aligned;
+#[cfg(target_arch = "x86_64")]
+mod announced;
 pub mod batch_norm;
 pub mod conv;
 pub mod convert;

@@ -5,6 +5,9 @@
 //! compiler's vectoriser widens it, and calls the best version the machine can run. So a binary built
 //! without any target flags is still fast.
 
+#[cfg(target_arch = "x86_64")]
+use std::sync::LazyLock;
+
 /// An instruction set that a loop is compiled for.
 pub trait Isa: Copy {
     /// `a * b + c`: fused where that is one instruction, two roundings elsewhere.
@@ -72,14 +75,10 @@ pub(crate) fn level() -> Level {
     }
     #[cfg(target_arch = "x86_64")]
     {
-        use std::arch::is_x86_feature_detected as has;
-        if has!("avx2") && has!("fma") && has!("f16c") {
-            if has!("avx512f") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl") {
-                return Level::Avx512;
-            }
-            return Level::Avx2;
-        }
+        static USABLE: LazyLock<Level> = LazyLock::new(crate::announced::usable_level);
+        *USABLE
     }
+    #[cfg(not(target_arch = "x86_64"))]
     Level::Baseline
 }
 

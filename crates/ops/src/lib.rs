@@ -3,7 +3,9 @@
 //! `CONTRIBUTING.md` walks through adding an op.
 
 mod array;
+mod batch;
 mod broadcast;
+mod collective;
 mod control;
 mod data_flow;
 mod dataset;
@@ -41,6 +43,8 @@ use tensorfleet_tensor::Result;
 /// The families: a name, and a list of files, each a list of ops.
 const FAMILIES: &[(&str, &[&[Op]])] = &[
     ("array", array::OPS),
+    ("batch", batch::OPS),
+    ("collective", collective::OPS),
     ("control", control::OPS),
     ("data_flow", data_flow::OPS),
     ("dataset", dataset::OPS),

@@ -20,11 +20,13 @@ mod edit;
 mod function;
 mod gradient;
 mod lower;
+mod multi_device;
 mod optimise;
 mod order;
 mod partition;
 mod place;
 mod prune;
+mod reads;
 mod redirect;
 #[cfg(test)]
 mod testing;
@@ -35,10 +37,11 @@ use std::sync::Arc;
 
 use place::Calls;
 use tensorfleet_framework::{DeviceName, Registry};
-use tensorfleet_graph::{Func, FunctionLibrary, Graph, Node, NodeId};
-use tensorfleet_tensor::{Result, Tensor};
+use tensorfleet_graph::{AttrValue, Func, FunctionLibrary, Graph, Node, NodeId};
+use tensorfleet_tensor::{DType, Result, Tensor};
 
 pub use function::{FunctionBody, instantiate_function};
+pub use multi_device::{FunctionPart, FunctionPlan, as_function, plan_multi_device_function};
 pub use partition::partition;
 pub use place::Placement;
 
@@ -109,8 +112,19 @@ pub struct Plan {
     /// The graphs, each for another device, in the order of the given devices. Every `_Arg` and
     /// `_Retval` is in the client's.
     pub partitions: Vec<Partition>,
+    /// The `_Arg` nodes, in the order of their indices. A feed that nothing needs has none.
+    pub args: Vec<Arg>,
     /// For each node its device, when [`Options::log_device_placement`] asks for it.
     pub placement: Vec<NodePlacement>,
+}
+
+/// A feed that a step needs.
+#[derive(Clone, Debug)]
+pub struct Arg {
+    /// The position among all feeds.
+    pub feed: usize,
+    pub dtype: DType,
+    pub node: Arc<str>,
 }
 
 /// The part of a step that one device runs.
@@ -146,8 +160,9 @@ pub fn plan(
 ) -> Result<Plan> {
     let mut step = prune::prune(graph, spec, devices.client, &**ops)?;
     validate(&step.graph)?;
+    placement.check()?;
     placement.apply(graph, &mut step.graph)?;
-    let (mut step, had_calls) = lower::lower(step, ops, options)?;
+    let (mut step, had_calls) = lower::lower_step(step, ops, options)?;
     if had_calls {
         validate(&step.graph)?;
         let unplaced = step.graph.clone();
@@ -158,11 +173,13 @@ pub fn plan(
     if options.optimize {
         step = optimise::optimise(step, ops, evaluate)?;
     }
+    reads::read_in_place(&mut step.graph, &**ops)?;
+    let args = number_args(&mut step.graph);
     let partitions = partition(&step.graph, devices.all, &**ops)?;
     for partition in &partitions {
         validate(&partition.graph)?;
     }
-    Ok(Plan { partitions, placement })
+    Ok(Plan { partitions, args, placement })
 }
 
 /// The body of a function as a graph that one device runs: calls in it are replaced where possible,
@@ -174,7 +191,19 @@ pub fn plan_function(
     evaluate: &dyn Evaluate,
     options: &Options,
 ) -> Result<Graph> {
-    let FunctionBody { mut graph, control_returns, .. } = instantiate_function(func, library, ops)?;
+    let FunctionBody { graph, control_returns, .. } = instantiate_function(func, library, ops)?;
+    plan_body(graph, control_returns, ops, evaluate, options)
+}
+
+/// Plans a graph that runs as a whole on one device, as the body of a function does: what its
+/// `_Retval` nodes need, and every side effect.
+pub fn plan_body(
+    mut graph: Graph,
+    control_returns: Vec<NodeId>,
+    ops: &Arc<Registry>,
+    evaluate: &dyn Evaluate,
+    options: &Options,
+) -> Result<Graph> {
     for index in 0..graph.len() {
         graph.node_mut(NodeId(index as u32)).device = "".into();
     }
@@ -194,6 +223,22 @@ struct Step {
     graph: Graph,
     /// The nodes for whose sake the others are there: fetches, targets and side effects.
     roots: Vec<NodeId>,
+}
+
+/// Numbers the arguments that are left from 0.
+fn number_args(graph: &mut Graph) -> Vec<Arg> {
+    let arg = |(id, node): (NodeId, &Node)| match (&*node.op, node.attrs.get("index")) {
+        ("_Arg", Some(&AttrValue::Int(feed))) => Some((feed as usize, id)),
+        _ => None,
+    };
+    let mut args: Vec<(usize, NodeId)> = graph.iter().filter_map(arg).collect();
+    args.sort_unstable();
+    let mut number = |(index, (feed, id)): (usize, (usize, NodeId))| {
+        let node = graph.node_mut(id);
+        Arc::make_mut(&mut node.attrs).insert("index".to_owned(), AttrValue::Int(index as i64));
+        Arg { feed, dtype: node.output_types()[0].dtype, node: Arc::clone(&node.name) }
+    };
+    args.into_iter().enumerate().map(&mut number).collect()
 }
 
 fn report(graph: &Graph) -> Vec<NodePlacement> {

@@ -1,16 +1,19 @@
 //! Cuts a client's graph down to what one step needs.
 //!
 //! Fed tensors become `_Arg` nodes and fetched ones `_Retval` nodes, both on the client's device, so
-//! that they all end up in one partition. What neither a fetch nor a target needs is dropped; a
-//! feed cuts the graph, so what only a fed tensor needed is dropped too.
+//! that they all end up in one partition. What neither a fetch nor a target needs is dropped, feeds
+//! among it; a feed cuts the graph, so what only a fed tensor needed is dropped too.
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
-use tensorfleet_graph::{AttrValue, Graph, Node, NodeId, OpLookup, Output, parse_tensor_name};
+use rustc_hash::{FxHashMap, FxHashSet};
+use tensorfleet_graph::{
+    AttrMap, AttrValue, Graph, Node, NodeId, OpLookup, Output, parse_tensor_name,
+};
 use tensorfleet_tensor::{DType, Result, invalid_argument, not_found};
 
 use crate::edit::NewNode;
+use crate::lower::{END, is_call};
 use crate::{Connection, Device, Step, StepSpec};
 
 /// The part of `graph` that a step needs, with its feeds and fetches as nodes.
@@ -21,10 +24,14 @@ pub(crate) fn prune(
     ops: &dyn OpLookup,
 ) -> Result<Step> {
     let ends = Ends::resolve(graph, spec)?;
-    let kept = ends.reachable(graph);
+    let Needed { nodes: kept, feeds: needed_feeds } = ends.needed(graph);
     let new_ids = number(&kept);
     let num_kept = new_ids.iter().flatten().count();
-    let arg_id = |feed: usize| NodeId((num_kept + feed) as u32);
+    let arg_ids = number(&needed_feeds);
+    let arg_id = |feed: usize| {
+        let NodeId(arg) = arg_ids[feed].expect("feeds of kept nodes are needed");
+        NodeId(num_kept as u32 + arg)
+    };
     let moved = |id: NodeId| new_ids[id.index()].expect("inputs of kept nodes are kept or fed");
     let moved_output = |output: Output| match ends.feed_of(output) {
         Ok(feed) => Output { node: arg_id(feed), index: 0 },
@@ -32,7 +39,7 @@ pub(crate) fn prune(
     };
 
     let mut pruned = Graph::new(Arc::clone(graph.library()));
-    for (_, node) in graph.iter().filter(|(id, _)| kept[id.index()]) {
+    for (id, node) in graph.iter().filter(|(id, _)| kept[id.index()]) {
         pruned.add(Node {
             inputs: node.inputs.iter().map(|&input| moved_output(input)).collect(),
             control_inputs: node
@@ -40,11 +47,12 @@ pub(crate) fn prune(
                 .iter()
                 .map(|id| ends.fed_placeholders.get(id).map_or_else(|| moved(*id), |&f| arg_id(f)))
                 .collect(),
+            attrs: marked(graph, id, node, &ends),
             ..node.clone()
         })?;
     }
     let device: Arc<str> = client.name.to_string().into();
-    for (index, &output) in ends.feeds.iter().enumerate() {
+    for (index, &output) in ends.feeds.iter().enumerate().filter(|(feed, _)| needed_feeds[*feed]) {
         NewNode {
             name: &end_name("_recv", graph, output),
             op: "_Arg",
@@ -57,7 +65,7 @@ pub(crate) fn prune(
     let mut roots: Vec<NodeId> = ends.targets.iter().map(|&id| moved(id)).collect();
     check_registered(&pruned)?;
     for (index, &output) in ends.fetches.iter().enumerate() {
-        let input = moved_output(output);
+        let input = Output { node: moved(output.node), index: output.index };
         let dtype = pruned.node(input.node).output_types()[input.index as usize].dtype;
         let retval = NewNode {
             name: &end_name("_send", graph, output),
@@ -74,6 +82,16 @@ pub(crate) fn prune(
         pruned.validate()?;
     }
     Ok(Step { graph: pruned, roots })
+}
+
+/// The attributes of a node; calls that a feed or a fetch names say so.
+fn marked(graph: &Graph, id: NodeId, node: &Node, ends: &Ends) -> Arc<AttrMap> {
+    let is_end = || ends.feeds.iter().chain(&ends.fetches).any(|output| output.node == id);
+    let mut attrs = Arc::clone(&node.attrs);
+    if is_call(graph, node) && is_end() {
+        Arc::make_mut(&mut attrs).insert(END.to_owned(), AttrValue::Bool(true));
+    }
+    attrs
 }
 
 /// Fails if the graph has nodes of ops that this server does not know, and names all of them.
@@ -123,7 +141,7 @@ pub(crate) fn keep_needed(step: Step) -> Step {
 /// Where a step enters and leaves the graph.
 struct Ends {
     feeds: Vec<Output>,
-    /// For a fed tensor, the position of its feed. A tensor fed twice takes the last value.
+    /// For a fed tensor, the position of its feed. Of two spellings of one tensor the last counts.
     positions: FxHashMap<Output, usize>,
     /// For a tensor in whose place another one is fed, that one.
     connected: FxHashMap<Output, Output>,
@@ -138,6 +156,7 @@ impl Ends {
         if spec.fetches.is_empty() && spec.targets.is_empty() {
             return Err(invalid_argument!("Must specify at least one target to fetch or execute."));
         }
+        check_distinct(spec)?;
         let feeds: Vec<Output> =
             spec.feeds.iter().map(|name| resolve_feed(graph, name)).collect::<Result<_>>()?;
         let fetches: Vec<Output> =
@@ -172,22 +191,49 @@ impl Ends {
         self.positions.get(&source).copied().ok_or(source)
     }
 
-    fn reachable(&self, graph: &Graph) -> Vec<bool> {
-        let mut kept = vec![false; graph.len()];
-        let unfed = |output: &Output| self.feed_of(*output).err().map(|output| output.node);
+    fn needed(&self, graph: &Graph) -> Needed {
+        let mut nodes = vec![false; graph.len()];
+        let mut feeds = vec![false; self.feeds.len()];
         let mut pending = self.targets.clone();
-        pending.extend(self.fetches.iter().filter_map(unfed));
+        // A fetch asks for what the graph computes, whatever others get in its place.
+        pending.extend(self.fetches.iter().map(|output| output.node));
         while let Some(id) = pending.pop() {
-            if std::mem::replace(&mut kept[id.index()], true) {
+            if std::mem::replace(&mut nodes[id.index()], true) {
                 continue;
             }
             let node = graph.node(id);
-            pending.extend(node.inputs.iter().filter_map(unfed));
-            pending.extend(
-                node.control_inputs.iter().filter(|id| !self.fed_placeholders.contains_key(id)),
-            );
+            for &input in &node.inputs {
+                match self.feed_of(input) {
+                    Ok(feed) => feeds[feed] = true,
+                    Err(output) => pending.push(output.node),
+                }
+            }
+            for id in &node.control_inputs {
+                match self.fed_placeholders.get(id) {
+                    Some(&feed) => feeds[feed] = true,
+                    None => pending.push(*id),
+                }
+            }
         }
-        kept
+        Needed { nodes, feeds }
+    }
+}
+
+/// What the fetches and targets of a step need.
+struct Needed {
+    nodes: Vec<bool>,
+    feeds: Vec<bool>,
+}
+
+/// Fails if one name is fed twice, or fed and fetched.
+fn check_distinct(spec: &StepSpec) -> Result<()> {
+    let mut fed: FxHashSet<&str> = FxHashSet::default();
+    if let Some(name) = spec.feeds.iter().find(|name| !fed.insert(name)) {
+        return Err(invalid_argument!("Endpoint \"{name}\" fed more than once."));
+    }
+    match spec.fetches.iter().find(|name| fed.contains(name.as_str())) {
+        Some(name) => Err(invalid_argument!("{name} is both fed and fetched.")),
+        None => Ok(()),
     }
 }
 
@@ -365,13 +411,17 @@ mod tests {
         "#]],
         );
         check(
-            &["c"],
+            &["c:0"],
             &["c"],
             &[],
             expect![[r#"
             w0:
-              _recv_c_0 = _Arg
-              _send_c_0 = _Retval(_recv_c_0)
+              x = Placeholder
+              s = Split(x)
+              a = Neg(s)
+              b = Neg(s:1)
+              c = Add(a, b)
+              _send_c_0 = _Retval(c)
         "#]],
         );
     }
@@ -449,6 +499,22 @@ mod tests {
     }
 
     #[test]
+    fn feeds_that_nothing_needs_are_left_out() {
+        let plan =
+            plan_text(GRAPH, &["x:0", "u:0", "v:0", "b:0", "a:0"], &["c"], &[], &UNOPTIMISED);
+        let plan = plan.unwrap();
+        expect![[r#"
+            w0:
+              c = Add(_recv_a_0, _recv_b_0)
+              _recv_b_0 = _Arg
+              _recv_a_0 = _Arg
+              _send_c_0 = _Retval(c)
+        "#]]
+        .assert_eq(&print_plan(&plan));
+        assert_eq!(plan.args.iter().map(|arg| arg.feed).collect::<Vec<_>>(), [3, 4]);
+    }
+
+    #[test]
     fn wrong_names_are_refused_in_tensorflows_words() {
         check(
             &[],
@@ -461,6 +527,18 @@ mod tests {
             &["a:0"],
             &[],
             expect!["NOT_FOUND: FeedInputs: unable to find feed output no:0"],
+        );
+        check(
+            &["x:0", "s:0", "x:0"],
+            &["a:0"],
+            &[],
+            expect![[r#"INVALID_ARGUMENT: Endpoint "x:0" fed more than once."#]],
+        );
+        check(
+            &["x:0", "a:0"],
+            &["b:0", "a:0"],
+            &[],
+            expect!["INVALID_ARGUMENT: a:0 is both fed and fetched."],
         );
         check(
             &["x:5"],

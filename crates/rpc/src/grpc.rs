@@ -1,93 +1,146 @@
-//! The methods of a task's services.
+//! How the methods of services are added to a server's: messages are decoded before a call and
+//! encoded behind it.
+//!
+//! A service is a handler with a function for each method and an `add_methods` that names them. One that
+//! takes a stream says so with [`Services::streaming`]; nothing else knows which services there are.
 
-use bytes::Bytes;
-use futures_util::StreamExt;
-use http::HeaderMap;
+use bytes::{BufMut, Bytes, BytesMut};
+use futures_util::stream::BoxStream;
+use futures_util::{Stream, StreamExt};
 use prost::Message;
-use tensorfleet_framework::BoxFuture;
+use tensorfleet_transport::{Body, Call, Methods, PREFIX, Reply, prefix};
 use tonic::{Response, Status};
 
-use crate::health::HealthHandler;
-use crate::http2::{Answer, Body, Reply, Service, with_prefix};
-use crate::master::MasterHandler;
-use crate::recv_tensor;
-use crate::worker::WorkerHandler;
+use crate::status::to_transport;
 
-/// The services of a task.
-#[derive(Clone, Debug)]
-pub(crate) struct Grpc {
-    pub(crate) master: MasterHandler,
-    pub(crate) worker: WorkerHandler,
-    pub(crate) health: HealthHandler,
+/// The methods of a task's services.
+#[derive(Debug, Default)]
+pub(crate) struct Services {
+    pub(crate) methods: Methods,
 }
 
-impl Service for Grpc {
-    fn call(&self, path: &str, message: Bytes) -> BoxFuture<Answer> {
-        /// Calls a method that takes one message and gives one.
-        macro_rules! call {
-            ($service:ident.$method:ident) => {{
-                let handler = self.$service.clone();
-                Box::pin(async move { answer(handler.$method(decode(message)?).await?) })
-            }};
-        }
-        match path {
-            "/tensorflow.MasterService/CloseSession" => call!(master.close_session),
-            "/tensorflow.MasterService/CreateSession" => call!(master.create_session),
-            "/tensorflow.MasterService/ExtendSession" => call!(master.extend_session),
-            "/tensorflow.MasterService/ListDevices" => call!(master.list_devices),
-            "/tensorflow.MasterService/MakeCallable" => call!(master.make_callable),
-            "/tensorflow.MasterService/PartialRunSetup" => call!(master.partial_run_setup),
-            "/tensorflow.MasterService/ReleaseCallable" => call!(master.release_callable),
-            "/tensorflow.MasterService/Reset" => call!(master.reset),
-            "/tensorflow.MasterService/RunCallable" => call!(master.run_callable),
-            "/tensorflow.MasterService/RunStep" => call!(master.run_step),
-            "/tensorflow.WorkerService/CleanupAll" => call!(worker.cleanup_all),
-            "/tensorflow.WorkerService/CleanupGraph" => call!(worker.cleanup_graph),
-            "/tensorflow.WorkerService/CompleteGroup" => call!(worker.complete_group),
-            "/tensorflow.WorkerService/CompleteInstance" => call!(worker.complete_instance),
-            "/tensorflow.WorkerService/CreateWorkerSession" => call!(worker.create_worker_session),
-            "/tensorflow.WorkerService/DeleteWorkerSession" => call!(worker.delete_worker_session),
-            "/tensorflow.WorkerService/DeregisterGraph" => call!(worker.deregister_graph),
-            "/tensorflow.WorkerService/GetStatus" => call!(worker.get_status),
-            "/tensorflow.WorkerService/GetStepSequence" => call!(worker.get_step_sequence),
-            "/tensorflow.WorkerService/Logging" => call!(worker.logging),
-            "/tensorflow.WorkerService/MarkRecvFinished" => call!(worker.mark_recv_finished),
-            "/tensorflow.WorkerService/RecvBuf" => call!(worker.recv_buf),
-            "/tensorflow.WorkerService/RegisterGraph" => call!(worker.register_graph),
-            "/tensorflow.WorkerService/RunGraph" => call!(worker.run_graph),
-            "/tensorflow.WorkerService/Tracing" => call!(worker.tracing),
-            "/grpc.health.v1.Health/Check" => call!(health.check),
-            recv_tensor::PATH => {
-                let handler = self.worker.clone();
-                Box::pin(async move {
-                    let parts = recv_tensor::answer(&handler, decode(message)?).await?;
-                    Ok(Reply { headers: HeaderMap::new(), body: Body::Message(parts) })
-                })
-            }
-            "/grpc.health.v1.Health/Watch" => {
-                let handler = self.health.clone();
-                Box::pin(async move {
-                    let messages = handler.watch(decode(message)?).map(|message| encode(&message));
-                    let body = Body::Messages(Box::pin(messages));
-                    Ok(Reply { headers: HeaderMap::new(), body })
-                })
-            }
-            _ => Box::pin(std::future::ready(Err(Status::unimplemented("")))),
-        }
+/// The messages of a client as they come; an error is the last.
+pub(crate) type Requests<Q> = BoxStream<'static, Result<Q, Status>>;
+
+impl Services {
+    /// Adds a method that takes a message and gives one.
+    pub(crate) fn unary<Q, R, F>(
+        &mut self,
+        path: &'static str,
+        method: impl Fn(Call, Q) -> F + Clone + Send + Sync + 'static,
+    ) where
+        Q: Message + Default + 'static,
+        R: Message + 'static,
+        F: Future<Output = Result<Response<R>, Status>> + Send + 'static,
+    {
+        self.methods.unary(path, move |call, message| {
+            let method = method.clone();
+            Box::pin(async move {
+                let request = decode_aside(message).await.map_err(to_transport)?;
+                let response = method(call, request).await;
+                let (metadata, message, _) = response.map_err(to_transport)?.into_parts();
+                let parts = encode_aside(message).await.map_err(to_transport)?;
+                Ok(Reply { headers: metadata.into_headers(), body: Body::Message(parts) })
+            })
+        });
     }
+
+    /// Adds a method that takes a message and gives one in parts, which are sent from where they
+    /// are.
+    pub(crate) fn parts<Q, F>(
+        &mut self,
+        path: &'static str,
+        method: impl Fn(Q) -> F + Clone + Send + Sync + 'static,
+    ) where
+        Q: Message + Default + 'static,
+        F: Future<Output = Result<Vec<Bytes>, Status>> + Send + 'static,
+    {
+        self.methods.unary(path, move |_, message| {
+            let method = method.clone();
+            Box::pin(async move {
+                let parts = method(decode(message).map_err(to_transport)?).await;
+                parts.map(Reply::message).map_err(to_transport)
+            })
+        });
+    }
+
+    /// Adds a method that takes a stream of messages and gives one. Answers go out as they are made,
+    /// while requests keep coming; an error ends the call with its status. When the client gives the
+    /// call up, both streams are dropped.
+    pub(crate) fn streaming<Q, R, S>(
+        &mut self,
+        path: &'static str,
+        method: impl Fn(Call, Requests<Q>) -> S + Send + Sync + 'static,
+    ) where
+        Q: Message + Default + 'static,
+        R: Message,
+        S: Stream<Item = Result<R, Status>> + Send + 'static,
+    {
+        self.methods.streaming(path, move |call, requests| {
+            let requests = requests.map(|message| match message {
+                Ok(message) => decode(message),
+                Err(status) => Err(Status::new(status.code.0.into(), status.message)),
+            });
+            let answers = method(call, requests.boxed());
+            let answers = answers
+                .map(|answer| answer.and_then(|answer| encode(&answer)).map_err(to_transport));
+            Box::pin(std::future::ready(Ok(Reply::messages(answers))))
+        });
+    }
+}
+
+/// Adds methods of a handler, by the names that gRPC and Rust have for them.
+macro_rules! unary {
+    ($services:expr, $handler:expr, $service:literal {
+        $($name:ident => $method:ident),* $(,)?
+    }) => {
+        $({
+            let handler = $handler.clone();
+            let path = concat!("/", $service, "/", stringify!($name));
+            $services.unary(path, move |_, request| {
+                let handler = handler.clone();
+                async move { handler.$method(request).await }
+            });
+        })*
+    };
+}
+pub(crate) use unary;
+
+/// A message of this size takes long enough to read or to write that others must not wait for it.
+const LARGE: usize = 1 << 20;
+
+async fn decode_aside<T: Message + Default + 'static>(message: Bytes) -> Result<T, Status> {
+    if message.len() < LARGE {
+        return decode(message);
+    }
+    let decoded = tokio::task::spawn_blocking(|| decode(message)).await;
+    decoded.map_err(|error| Status::internal(error.to_string()))?
 }
 
 fn decode<T: Message + Default>(message: Bytes) -> Result<T, Status> {
     T::decode(message).map_err(|error| Status::internal(error.to_string()))
 }
 
-fn answer<T: Message>(response: Response<T>) -> Answer {
-    let (metadata, message, _) = response.into_parts();
-    Ok(Reply { headers: metadata.into_headers(), body: Body::Message(encode(&message)?) })
+async fn encode_aside<T: Message + 'static>(message: T) -> Result<Vec<Bytes>, Status> {
+    if message.encoded_len() < LARGE {
+        return encode(&message);
+    }
+    let encoded = tokio::task::spawn_blocking(move || encode(&message)).await;
+    encoded.map_err(|error| Status::internal(error.to_string()))?
 }
 
 /// A message with its prefix.
 fn encode<T: Message>(message: &T) -> Result<Vec<Bytes>, Status> {
     let message = with_prefix(message);
     Ok(vec![message.ok_or_else(|| Status::resource_exhausted("a message above 4 GiB"))?])
+}
+
+/// A message with its prefix; nothing for one that is too long.
+pub(crate) fn with_prefix(message: &impl Message) -> Option<Bytes> {
+    let len = message.encoded_len();
+    let prefix = prefix(len)?;
+    let mut bytes = BytesMut::with_capacity(PREFIX + len);
+    bytes.put_slice(&prefix);
+    message.encode_raw(&mut bytes);
+    Some(bytes.freeze())
 }

@@ -1,14 +1,17 @@
 //! gRPC's health service, by which orchestrators see whether a server is ready: it is as soon as it
 //! answers, until it begins to stop.
 
-use futures_util::{Stream, stream};
+use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use tensorfleet_proto::grpc::health::v1::health_check_response::ServingStatus;
 use tensorfleet_proto::grpc::health::v1::{HealthCheckRequest, HealthCheckResponse};
 use tokio::sync::watch;
 use tonic::{Response, Status};
 
+use crate::grpc::{Services, unary};
+
 /// The services that have a health; the empty name is the server's.
-const SERVICES: [&str; 3] = ["", "tensorflow.MasterService", "tensorflow.WorkerService"];
+const SERVICES: [&str; 4] =
+    ["", "tensorflow.MasterService", "tensorflow.WorkerService", "tensorflow.eager.EagerService"];
 
 /// Serves the health of a server.
 #[derive(Clone, Debug)]
@@ -26,6 +29,20 @@ fn status(service: &str, stops: bool) -> ServingStatus {
 }
 
 impl HealthHandler {
+    /// Adds the methods to a server's.
+    pub(crate) fn add_methods(&self, services: &mut Services) {
+        unary!(services, self, "grpc.health.v1.Health" { Check => check });
+        let handler = self.clone();
+        services.streaming("/grpc.health.v1.Health/Watch", move |_, mut requests| {
+            let handler = handler.clone();
+            let first = async move {
+                let missing = || Status::internal("Missing request message.");
+                Ok::<_, Status>(handler.watch(requests.next().await.ok_or_else(missing)??).map(Ok))
+            };
+            stream::once(first).try_flatten()
+        });
+    }
+
     pub(crate) async fn check(
         &self,
         request: HealthCheckRequest,

@@ -2,24 +2,29 @@
 //!
 //! The only crate that knows tonic.
 
-mod deadline;
+mod collective;
+mod eager;
 mod grpc;
 mod health;
-mod http2;
 mod link;
 mod master;
 mod master_client;
 mod neighbours;
+mod patience;
 mod peers;
 mod recent;
 mod recv_tensor;
 mod server;
+mod session_client;
 mod status;
 mod transport;
 mod wire;
 mod worker;
 mod worker_client;
 
+#[doc(hidden)]
+pub use link::hear_link;
 pub use master_client::{RemoteMaster, RemoteSession};
 pub use neighbours::Neighbours;
 pub use server::{Listener, Server, ServerConfig};
+pub use tensorfleet_transport::Limits;

@@ -8,6 +8,7 @@ use tensorfleet_tensor::wire as tensor_wire;
 use tensorfleet_tensor::{Error, Result};
 use tonic::{Response, Status};
 
+use crate::grpc::{Services, unary};
 use crate::recent::RecentRequests;
 use crate::status::reply;
 use crate::wire;
@@ -28,7 +29,28 @@ fn error_in_body(error: &Error) -> pb::RunStepResponse {
     }
 }
 
+/// The number of nodes of a graph.
+fn size(graph: &Option<pb::GraphDef>) -> usize {
+    graph.as_ref().map_or(0, |graph| graph.node.len())
+}
+
 impl MasterHandler {
+    /// Adds the methods to a server's.
+    pub(crate) fn add_methods(&self, services: &mut Services) {
+        unary!(services, self, "tensorflow.MasterService" {
+            CloseSession => close_session,
+            CreateSession => create_session,
+            ExtendSession => extend_session,
+            ListDevices => list_devices,
+            MakeCallable => make_callable,
+            PartialRunSetup => partial_run_setup,
+            ReleaseCallable => release_callable,
+            Reset => reset,
+            RunCallable => run_callable,
+            RunStep => run_step,
+        });
+    }
+
     pub(crate) async fn create_session(
         &self,
         request: pb::CreateSessionRequest,
@@ -37,7 +59,9 @@ impl MasterHandler {
             async {
                 let mut options = wire::session_options(request.config.as_ref())?;
                 options.target = request.target;
-                let (nodes, library) = wire::graph(request.graph_def.as_ref())?;
+                let graph_def = request.graph_def;
+                let (size, read) = (size(&graph_def), move || wire::graph(graph_def.as_ref()));
+                let (nodes, library) = self.master.world().aside_if_large(size, read).await?;
                 let session = self.master.create_session(nodes, library, options).await?;
                 Ok(pb::CreateSessionResponse {
                     session_handle: session.handle.clone(),
@@ -52,13 +76,17 @@ impl MasterHandler {
         &self,
         request: pb::ExtendSessionRequest,
     ) -> Result<Response<pb::ExtendSessionResponse>, Status> {
-        reply((|| {
+        let outcome = async {
             let session = self.master.session(&request.session_handle)?;
-            let (nodes, library) = wire::graph(request.graph_def.as_ref())?;
-            let version = Some(request.current_graph_version);
-            let new_graph_version = session.extend(nodes, library, version)?;
-            Ok(pb::ExtendSessionResponse { new_graph_version })
-        })())
+            let (graph_def, version) = (request.graph_def, request.current_graph_version);
+            let size = size(&graph_def);
+            let extended = self.master.world().aside_if_large(size, move || {
+                let (nodes, library) = wire::graph(graph_def.as_ref())?;
+                session.extend(nodes, library, Some(version))
+            });
+            Ok(pb::ExtendSessionResponse { new_graph_version: extended.await? })
+        };
+        reply(outcome.await)
     }
 
     pub(crate) async fn run_step(

@@ -6,24 +6,27 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use prost::Message;
+use tensorfleet_cluster::collective::CollectiveTable;
 use tensorfleet_cluster::spec::{Address, ServerSpec};
-use tensorfleet_cluster::{Master, Task, Worker};
+use tensorfleet_cluster::{Master, RealWorld, Task, Worker};
 use tensorfleet_framework::Registry;
 use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_runtime::ComputePool;
-use tensorfleet_tensor::{Result, invalid_argument, not_found, unavailable};
+use tensorfleet_tensor::{Result, invalid_argument, not_found, unavailable, unknown_error};
+use tensorfleet_transport::Limits;
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use crate::grpc::Grpc;
+use crate::eager::EagerHandler;
+use crate::grpc::Services;
 use crate::health::HealthHandler;
-use crate::link::{Links, Token, accept};
+use crate::link::{Doors, Introductions, accept};
 use crate::master::MasterHandler;
 use crate::neighbours::Neighbours;
 use crate::peers::ClusterPeers;
 use crate::wire;
-use crate::worker::WorkerHandler;
+use crate::worker::{Linking, WorkerHandler};
 
 /// What a server is made of.
 #[derive(Clone, Debug)]
@@ -37,6 +40,8 @@ pub struct ServerConfig {
     pub links: bool,
     /// Sessions that nobody has used for so long are closed.
     pub session_timeout: Option<Duration>,
+    /// What clients may take of it, and how long others may be silent.
+    pub limits: Limits,
 }
 
 /// An address that is taken for a server.
@@ -79,9 +84,6 @@ impl fmt::Debug for Server {
     }
 }
 
-/// How long calls that are under way may go on when the server stops.
-const DRAIN: Duration = Duration::from_millis(500);
-
 impl Server {
     /// Starts to serve on the runtime that it is called in.
     pub fn start(listener: Listener, config: ServerConfig) -> Result<Server> {
@@ -93,43 +95,62 @@ impl Server {
         let cpus = session_config.device_count.get("CPU").copied().unwrap_or(1);
         let name = config.spec.task();
         let cpus = u32::try_from(cpus).unwrap_or(1);
+        let world = Arc::new(RealWorld(Handle::current()));
         let task = Arc::new(Task {
             threads: wire::threads(&session_config),
-            ..Task::new(&name.job, name.index, cpus, config.registry, config.pool)
+            collectives: CollectiveTable::led_by(wire::group_leader(&session_config)?),
+            ..Task::new(&name.job, name.index, cpus, config.registry, config.pool, world)
         });
         let neighbours = config.neighbours;
+        let own = || Arc::new(Introductions::new(task.name.to_string()));
+        let introductions = config.links.then(own);
         let peers = Arc::new(ClusterPeers::new(
             config.spec.cluster(),
             Handle::current(),
             Arc::clone(&neighbours),
-            config.links,
+            introductions.clone(),
+            config.limits.silence,
         ));
         let worker = Arc::new(Worker::new(Arc::clone(&task), Arc::clone(&peers) as _));
         let known_as = config.spec.cluster().address(name)?.to_owned();
         neighbours.insert(known_as.clone(), &worker);
-        let master = Arc::new(Master::new(Arc::clone(&task), Arc::clone(&worker), peers));
+        let master =
+            Arc::new(Master::new(Arc::clone(&task), Arc::clone(&worker), Arc::clone(&peers) as _));
         if let Some(timeout) = config.session_timeout {
             tokio::spawn(close_idle_sessions(Arc::downgrade(&master), timeout));
         }
-        let token = config.links.then(Token::random);
+        tokio::spawn(end_stale_contexts(Arc::downgrade(&worker)));
+        let link = introductions
+            .as_ref()
+            .map(|introductions| Linking { introductions: Arc::clone(introductions), peers });
         let worker_handler = WorkerHandler {
             task: Arc::clone(&task),
             worker,
-            link: token,
+            link,
             recent_runs: Arc::default(),
             recent_tensors: Arc::default(),
         };
         let stop = watch::Sender::new(false);
-        let grpc = Grpc {
-            master: MasterHandler { master, recent: Arc::default() },
-            worker: worker_handler.clone(),
-            health: HealthHandler { stop: stop.subscribe() },
+        let health = HealthHandler { stop: stop.subscribe() };
+        let (mut services, mut health_alone) = (Services::default(), Services::default());
+        health.add_methods(&mut health_alone);
+        health.add_methods(&mut services);
+        MasterHandler { master, recent: Arc::default() }.add_methods(&mut services);
+        worker_handler.add_methods(&mut services);
+        let eager = EagerHandler { worker: Arc::clone(&worker_handler.worker) };
+        eager.add_methods(&mut services);
+        let doors = Doors {
+            methods: Arc::new(services.methods),
+            health: Arc::new(health_alone.methods),
+            handler: worker_handler,
+            introductions,
+            limits: config.limits,
+            stop: stop.subscribe(),
         };
-        let doors = Links { token, handler: worker_handler, stop: stop.subscribe(), drain: DRAIN };
         let ended = watch::Sender::new(false);
         let joined = ended.subscribe();
         tokio::spawn(async move {
-            accept(listener, grpc, doors).await;
+            accept(listener, doors).await;
             ended.send_replace(true);
         });
         Ok(Server { address, stop, stopped: joined, task, neighbours, known_as })
@@ -175,6 +196,18 @@ async fn close_idle_sessions(master: Weak<Master>, timeout: Duration) {
     }
 }
 
+/// Ends eager contexts whose clients are gone, as long as there is a worker.
+async fn end_stale_contexts(worker: Weak<Worker>) {
+    loop {
+        tokio::time::sleep(LEASE_CHECK).await;
+        let Some(worker) = worker.upgrade() else { return };
+        worker.contexts().end_stale();
+    }
+}
+
+/// How often leases are looked at; clients ask for seconds.
+const LEASE_CHECK: Duration = Duration::from_millis(500);
+
 /// Binds an address, with one clear line for what can be wrong with it.
 async fn listen(bind: &Address) -> Result<TcpListener> {
     let addresses: Vec<SocketAddr> = tokio::net::lookup_host((bind.host.as_str(), bind.port))
@@ -183,7 +216,12 @@ async fn listen(bind: &Address) -> Result<TcpListener> {
         .collect();
     TcpListener::bind(&addresses[..]).await.map_err(|error| match error.kind() {
         std::io::ErrorKind::AddrInUse => {
-            unavailable!("port {} of {} is taken", bind.port, bind.host)
+            // TensorFlow's code and words, and what it leaves out.
+            unknown_error!(
+                "Could not start gRPC server: port {} of {} is taken",
+                bind.port,
+                bind.host
+            )
         }
         std::io::ErrorKind::AddrNotAvailable => {
             invalid_argument!("{} is not an address of this machine", bind.host)

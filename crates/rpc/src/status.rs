@@ -3,15 +3,15 @@
 //! gRPC's codes are TensorFlow's. What else a distributed step must know (is this a consequence?
 //! was the worker restarted?) travels in a payload container in the status details.
 
+use bytes::Bytes;
 use prost::{Message, Name};
 use tensorfleet_proto::tensorflow::DerivedStatus;
 use tensorfleet_proto::tensorflow::distributed_runtime::{
     GrpcPayloadContainer, WorkerPossiblyRestarted,
 };
 use tensorfleet_tensor::{Code, Error, Result, internal};
+use tensorfleet_transport as transport;
 use tonic::{Response, Status};
-
-use crate::transport;
 
 /// Writes an error.
 pub(crate) fn to_status(error: &Error) -> Status {
@@ -49,6 +49,15 @@ pub(crate) fn reply<T: Message>(outcome: Result<T>) -> Result<Response<T>, Statu
         _ => Err(internal!("Protobuf is too large to be serialized")),
     });
     answer.map(Response::new).map_err(|error| to_status(&error))
+}
+
+/// A status as the transport takes it.
+pub(crate) fn to_transport(status: Status) -> transport::Status {
+    transport::Status {
+        code: transport::Code(status.code() as i32),
+        message: status.message().to_owned(),
+        details: Bytes::copy_from_slice(status.details()),
+    }
 }
 
 /// Reads an error.

@@ -1,19 +1,9 @@
-//! HTTP/2 settings for large tensors: TensorFlow sends a tensor as one message of up to 2 GiB.
+//! Settings of the connections to other tasks.
 
 use std::time::Duration;
 
+use tensorfleet_transport::{CONNECTION_WINDOW, FRAME, STREAM_WINDOW};
 use tonic::transport::Endpoint;
-
-/// The largest message that a server reads: no larger one can be read by anybody. Room for a message
-/// is made when its length is known, before it has come.
-pub(crate) const MAX_MESSAGE: usize = i32::MAX as usize;
-
-/// Bytes that may be under way on one stream before the receiver confirms them.
-pub(crate) const STREAM_WINDOW: u32 = 16 << 20;
-pub(crate) const CONNECTION_WINDOW: u32 = 32 << 20;
-
-/// The largest frame that we accept: fewer frames cost less.
-pub(crate) const FRAME: u32 = 1 << 20;
 
 /// How long a connection may take to come up.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

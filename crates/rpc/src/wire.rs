@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tensorfleet_cluster::{Callable, RunOptions, SessionOptions, StepCall, StepReply, Threads};
+use tensorfleet_framework::DeviceName;
 use tensorfleet_graph::wire as graph_wire;
 use tensorfleet_graph::{FunctionLibrary, NodeDef};
 use tensorfleet_planner::{Connection, Device};
@@ -48,6 +49,15 @@ pub(crate) fn threads(config: &pb::ConfigProto) -> Threads {
     Threads {
         inter_op: tensorfleet_cluster::limit(config.inter_op_parallelism_threads),
         intra_op: tensorfleet_cluster::limit(config.intra_op_parallelism_threads),
+    }
+}
+
+/// Which task leads collectives, where a configuration says so.
+pub(crate) fn group_leader(config: &pb::ConfigProto) -> Result<Option<DeviceName>> {
+    let leader = config.experimental.as_ref().map(|more| more.collective_group_leader.as_str());
+    match leader {
+        None | Some("") => Ok(None),
+        Some(leader) => Ok(Some(DeviceName::parse(leader)?.task_name())),
     }
 }
 

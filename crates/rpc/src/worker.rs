@@ -8,10 +8,15 @@ use tensorfleet_framework::{DeviceName, Parcel, StepId};
 use tensorfleet_graph::Graph;
 use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_tensor::{Error, Result, internal, unimplemented_error};
+use tensorfleet_transport::Call;
+use tonic::metadata::MetadataMap;
 use tonic::{Response, Status};
 
-use crate::link::{Offer, Token};
+use crate::grpc::{Services, unary};
+use crate::link::{Introductions, Offer, asked, asked_to_confirm, confirm};
+use crate::peers::ClusterPeers;
 use crate::recent::RecentRequests;
+use crate::recv_tensor;
 use crate::status::{reply, to_status};
 use crate::wire;
 
@@ -22,17 +27,70 @@ pub(crate) struct WorkerHandler {
     pub(crate) worker: Arc<Worker>,
     pub(crate) recent_runs: Arc<RecentRequests>,
     pub(crate) recent_tensors: Arc<RecentRequests>,
-    /// What is offered to peers that know links.
-    pub(crate) link: Option<Token>,
+    /// Who may have links.
+    pub(crate) link: Option<Linking>,
 }
 
-fn collective(method: &str) -> Status {
-    to_status(&unimplemented_error!(
-        "{method}: collective operations between workers are not supported; use parameter servers"
-    ))
+/// What it takes to offer links.
+#[derive(Clone, Debug)]
+pub(crate) struct Linking {
+    pub(crate) introductions: Arc<Introductions>,
+    /// The tasks that may have them.
+    pub(crate) peers: Arc<ClusterPeers>,
+}
+
+impl Linking {
+    /// Answers what a caller says about links.
+    async fn answer(&self, call: &Call, metadata: &mut MetadataMap) {
+        let introductions = &self.introductions;
+        if let Some((nonce, task)) = asked_to_confirm(&call.metadata)
+            && introductions.confirms(nonce, &task)
+        {
+            confirm(metadata);
+        }
+        if let Some((nonce, task)) = asked(&call.metadata)
+            && self.peers.has_asked(&task, nonce).await
+            && let Some(token) = introductions.issue(&task)
+        {
+            Offer::new(introductions, token).make(metadata);
+        }
+    }
 }
 
 impl WorkerHandler {
+    /// Adds the methods to a server's.
+    pub(crate) fn add_methods(&self, services: &mut Services) {
+        unary!(services, self, "tensorflow.WorkerService" {
+            CleanupAll => cleanup_all,
+            CleanupGraph => cleanup_graph,
+            CompleteGroup => complete_group,
+            CompleteInstance => complete_instance,
+            CreateWorkerSession => create_worker_session,
+            DeleteWorkerSession => delete_worker_session,
+            DeregisterGraph => deregister_graph,
+            GetStepSequence => get_step_sequence,
+            Logging => logging,
+            MarkRecvFinished => mark_recv_finished,
+            RecvBuf => recv_buf,
+            RegisterGraph => register_graph,
+            RunGraph => run_graph,
+            Tracing => tracing,
+        });
+        let handler = self.clone();
+        services.unary(
+            "/tensorflow.WorkerService/GetStatus",
+            move |call, _: pb::GetStatusRequest| {
+                let handler = handler.clone();
+                async move { handler.get_status(call).await }
+            },
+        );
+        let handler = self.clone();
+        services.parts(recv_tensor::PATH, move |request| {
+            let handler = handler.clone();
+            async move { recv_tensor::answer(&handler, request).await }
+        });
+    }
+
     fn create_session(&self, request: pb::CreateWorkerSessionRequest) -> Result<()> {
         let server = request.server_def.unwrap_or_default();
         let cluster = server.cluster.as_ref().filter(|cluster| !cluster.job.is_empty());
@@ -141,12 +199,12 @@ fn error_in_body(error: &Error) -> pb::RunGraphResponse {
 impl WorkerHandler {
     pub(crate) async fn get_status(
         &self,
-        _: pb::GetStatusRequest,
+        call: Call,
     ) -> Result<Response<pb::GetStatusResponse>, Status> {
         let device_attributes = self.worker.devices().iter().map(wire::device_attributes).collect();
         let mut response = Response::new(pb::GetStatusResponse { device_attributes });
-        if let Some(token) = self.link {
-            Offer::make(token, response.metadata_mut());
+        if let Some(link) = &self.link {
+            link.answer(&call, response.metadata_mut()).await;
         }
         Ok(response)
     }
@@ -234,33 +292,5 @@ impl WorkerHandler {
         _: pb::TracingRequest,
     ) -> Result<Response<pb::TracingResponse>, Status> {
         Err(to_status(&unimplemented_error!("Tracing")))
-    }
-
-    pub(crate) async fn recv_buf(
-        &self,
-        _: pb::RecvBufRequest,
-    ) -> Result<Response<pb::RecvBufResponse>, Status> {
-        Err(collective("RecvBuf"))
-    }
-
-    pub(crate) async fn get_step_sequence(
-        &self,
-        _: pb::GetStepSequenceRequest,
-    ) -> Result<Response<pb::GetStepSequenceResponse>, Status> {
-        Err(collective("GetStepSequence"))
-    }
-
-    pub(crate) async fn complete_group(
-        &self,
-        _: pb::CompleteGroupRequest,
-    ) -> Result<Response<pb::CompleteGroupResponse>, Status> {
-        Err(collective("CompleteGroup"))
-    }
-
-    pub(crate) async fn complete_instance(
-        &self,
-        _: pb::CompleteInstanceRequest,
-    ) -> Result<Response<pb::CompleteInstanceResponse>, Status> {
-        Err(collective("CompleteInstance"))
     }
 }

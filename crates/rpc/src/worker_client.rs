@@ -5,12 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tensorfleet_cluster::client::{CreateWorkerSession, RunGraph, RunGraphReply, WorkerClient};
+use tensorfleet_cluster::collective::{CollectivePeer, graph_key};
+use tensorfleet_cluster::eager::{Item, Operation, Output, Reply};
 use tensorfleet_cluster::random_nonzero;
 use tensorfleet_framework::{BoxFuture, DeviceName, Parcel, StepId};
 use tensorfleet_graph::Graph;
 use tensorfleet_graph::wire as graph_wire;
 use tensorfleet_planner::Device;
 use tensorfleet_proto::tensorflow as pb;
+use tensorfleet_proto::tensorflow::eager as eager_pb;
+use tensorfleet_proto::tensorflow::eager::eager_service_client::EagerServiceClient;
 use tensorfleet_proto::tensorflow::worker_service_client::WorkerServiceClient;
 use tensorfleet_tensor::{Code, Error, Result, cancelled, internal, invalid_argument, unavailable};
 use tokio::runtime::Handle;
@@ -18,7 +22,12 @@ use tokio::task::JoinHandle;
 use tonic::Status;
 use tonic::transport::{Channel, Endpoint};
 
-use crate::link::{Broken, Call, Link, LinkSlot, Offer};
+use crate::eager::wire as eager_wire;
+use crate::link::{
+    Broken, Call, Ends, Introductions, Link, LinkSlot, Offer, Token, ask, ask_to_confirm,
+    is_confirmed,
+};
+use crate::patience::{Lost, Patience, Probe};
 use crate::recv_tensor::receive;
 use crate::status::from_status;
 use crate::{transport, wire};
@@ -28,9 +37,13 @@ use crate::{transport, wire};
 pub(crate) struct RemoteWorker {
     task: DeviceName,
     address: Arc<str>,
-    client: WorkerServiceClient<Channel>,
+    pub(crate) client: WorkerServiceClient<Channel>,
+    eager: EagerServiceClient<Channel>,
     channel: Channel,
     runtime: Handle,
+    patience: Arc<Patience>,
+    /// How it asks for links, if it may.
+    introductions: Option<Arc<Introductions>>,
     link: Arc<LinkSlot>,
 }
 
@@ -40,7 +53,8 @@ impl RemoteWorker {
         task: DeviceName,
         address: &str,
         runtime: Handle,
-        links: bool,
+        introductions: Option<Arc<Introductions>>,
+        silence: Duration,
     ) -> Result<RemoteWorker> {
         let endpoint = Endpoint::from_shared(format!("http://{address}"))
             .map_err(|error| invalid_argument!("{address} is not an address of {task}: {error}"))?;
@@ -52,23 +66,52 @@ impl RemoteWorker {
         let client = WorkerServiceClient::new(channel.clone())
             .max_decoding_message_size(usize::MAX)
             .max_encoding_message_size(usize::MAX);
-        let address = address.into();
-        Ok(RemoteWorker { task, address, client, channel, runtime, link: LinkSlot::new(links) })
+        let eager = EagerServiceClient::new(channel.clone())
+            .max_decoding_message_size(usize::MAX)
+            .max_encoding_message_size(usize::MAX);
+        let (address, link) = (address.into(), LinkSlot::new(introductions.is_some()));
+        let patience = Patience::new(silence);
+        Ok(RemoteWorker {
+            task,
+            address,
+            client,
+            eager,
+            channel,
+            runtime,
+            patience,
+            introductions,
+            link,
+        })
     }
 
     /// The link to the worker, if one is up.
     fn link(&self) -> Option<Arc<Link>> {
         self.link.get(|| {
             let (mut client, address) = (self.client.clone(), Arc::clone(&self.address));
+            let (introductions, peer) = (self.introductions.clone(), self.task.to_string());
+            let silence = self.patience.silence();
             let connecting = async move {
-                let status = client.get_status(pb::GetStatusRequest {}).await.ok()?;
-                Some(match Offer::find(status.metadata()) {
-                    Some(offer) => Link::connect(offer, &address).await.ok(),
-                    None => None,
-                })
+                let introductions = introductions?;
+                let own = introductions.own().to_owned();
+                let mut request = tonic::Request::new(pb::GetStatusRequest {});
+                request.set_timeout(silence);
+                ask(request.metadata_mut(), introductions.ask(&peer)?, &own);
+                let status = client.get_status(request).await.ok()?;
+                let offer = Offer::find(status.metadata())?;
+                Link::connect(offer, &address, Ends { own, peer, silence }).await.ok()
             };
             (self.runtime.clone(), connecting)
         })
+    }
+
+    /// Whether the worker says that a nonce is of its making.
+    pub(crate) async fn has_asked(&self, nonce: Token) -> bool {
+        let Some(introductions) = &self.introductions else { return false };
+        let mut request = tonic::Request::new(pb::GetStatusRequest {});
+        request.set_timeout(self.patience.silence());
+        ask_to_confirm(request.metadata_mut(), nonce, introductions.own());
+        let status = self.client.clone().get_status(request).await;
+        status.is_ok_and(|status| is_confirmed(status.metadata()))
     }
 
     /// Awaits a call over a link.
@@ -81,8 +124,8 @@ impl RemoteWorker {
         Box::pin(async move {
             match call.await {
                 Ok(outcome) => outcome.map_err(|error| describe(&error, &task, method)),
-                Err(Broken) => {
-                    let error = unreachable(&task, &address, ": the connection was closed");
+                Err(Broken(why)) => {
+                    let error = unreachable(&task, &address, &format!(": {why}"));
                     Err(describe(&error, &task, method))
                 }
             }
@@ -90,23 +133,46 @@ impl RemoteWorker {
     }
 
     /// Starts a call on the network's threads, whichever thread waits for it.
-    fn call<T: Send + 'static>(
+    pub(crate) fn call<T: Send + 'static>(
         &self,
         method: &'static str,
         future: impl Future<Output = Result<tonic::Response<T>, Status>> + Send + 'static,
     ) -> BoxFuture<Result<T>> {
         let (task, address) = (self.task.clone(), Arc::clone(&self.address));
         let handle = AbortOnDrop(self.runtime.spawn(future));
+        let (patience, runtime) = (Arc::clone(&self.patience), self.runtime.clone());
+        let (client, introductions) = (self.client.clone(), self.introductions.clone());
         Box::pin(async move {
-            match handle.await {
-                Some(Ok(response)) => Ok(response.into_inner()),
-                Some(Err(status)) => {
+            let silence = patience.silence();
+            let who = || {
+                let own = introductions.as_ref().map_or("this task", |own| own.own());
+                format!("{own} waits for {task}")
+            };
+            match patience.wait(&runtime, handle, || probe(client), who).await {
+                Ok(Some(Ok(response))) => Ok(response.into_inner()),
+                Ok(Some(Err(status))) => {
                     Err(describe(&read_status(&status, &task, &address), &task, method))
                 }
-                None => Err(cancelled!("the call of {method} on {task} was cancelled")),
+                Ok(None) => Err(cancelled!("the call of {method} on {task} was cancelled")),
+                Err(Lost) => {
+                    let why = format!(": it has not answered for {silence:?}");
+                    Err(describe(&unreachable(&task, &address, &why), &task, method))
+                }
             }
         })
     }
+}
+
+/// Asks a worker whether it is there. Whatever it answers, it is.
+fn probe(client: WorkerServiceClient<Channel>) -> Probe {
+    Box::new(move || {
+        let mut client = client.clone();
+        Box::pin(async move {
+            let status = client.get_status(pb::GetStatusRequest {}).await;
+            // Without an answer there is a cause, and an error of the connection's own.
+            status.err().is_none_or(|status| std::error::Error::source(&status).is_none())
+        })
+    })
 }
 
 /// A call that ends when nobody waits for it any more.
@@ -145,8 +211,14 @@ fn read_status(status: &Status, task: &DeviceName, address: &str) -> Error {
     }
 }
 
+/// Programs look for TensorFlow's words, which tell tasks that are not there from tasks that went.
 fn unreachable(task: &DeviceName, address: &str, cause: &str) -> Error {
-    unavailable!("{task} at {address} cannot be reached{cause}")
+    let words = if cause.contains("connect error") || cause.contains("refused") {
+        "failed to connect to all addresses"
+    } else {
+        "Socket closed"
+    };
+    unavailable!("{words}; last error: {task} at {address} cannot be reached{cause}")
 }
 
 /// Says which task failed. TensorFlow's coordinator finds the task at fault by the words "GRPC error
@@ -157,7 +229,7 @@ fn describe(error: &Error, task: &DeviceName, method: &str) -> Error {
         error.code(),
         format!(
             "{message}\nAdditional GRPC error information from remote target {task} while calling \
-             /tensorflow.WorkerService/{method}:\n:UNKNOWN:Error received from peer  \
+             /tensorflow.{method}:\n:UNKNOWN:Error received from peer  \
              {{grpc_message:\"{}\", grpc_status:{}}}",
             message.lines().next().unwrap_or_default(),
             error.code() as i32
@@ -178,19 +250,18 @@ const DELETE_TIMEOUT: Duration = Duration::from_secs(10);
 impl WorkerClient for RemoteWorker {
     fn get_status(&self) -> BoxFuture<Result<Vec<Device>>> {
         let mut client = self.client.clone();
-        let call =
-            self.call("GetStatus", async move { client.get_status(pb::GetStatusRequest {}).await });
+        let call = self.call("WorkerService/GetStatus", async move {
+            client.get_status(pb::GetStatusRequest {}).await
+        });
         Box::pin(async move { call.await?.device_attributes.iter().map(wire::device).collect() })
     }
 
     fn create_session(&self, request: CreateWorkerSession) -> BoxFuture<Result<()>> {
         let mut client = self.client.clone();
         let request = create_worker_session(request);
-        let call =
-            self.call(
-                "CreateWorkerSession",
-                async move { client.create_worker_session(request).await },
-            );
+        let call = self.call("WorkerService/CreateWorkerSession", async move {
+            client.create_worker_session(request).await
+        });
         Box::pin(async move { call.await.map(|_| ()) })
     }
 
@@ -199,11 +270,13 @@ impl WorkerClient for RemoteWorker {
         let mut request =
             tonic::Request::new(pb::DeleteWorkerSessionRequest { session_handle: handle });
         request.set_timeout(DELETE_TIMEOUT);
-        let call =
-            self.call(
-                "DeleteWorkerSession",
-                async move { client.delete_worker_session(request).await },
-            );
+        // The limit holds for the connection too, which may take any number of attempts.
+        let call = self.call("WorkerService/DeleteWorkerSession", async move {
+            let deleted = client.delete_worker_session(request);
+            tokio::time::timeout(DELETE_TIMEOUT, deleted)
+                .await
+                .unwrap_or_else(|_| Err(Status::deadline_exceeded("the worker does not answer")))
+        });
         Box::pin(async move { call.await.map(|_| ()) })
     }
 
@@ -213,7 +286,9 @@ impl WorkerClient for RemoteWorker {
             Ok(graph_def) => graph_def,
             Err(error) => return Box::pin(async move { Err(error) }),
         };
-        let call = self.call("RegisterGraph", async move {
+        // TensorFlow's workers look at nothing else to know that a graph has collectives.
+        let collective_graph_key = graph_key([&*graph]).unwrap_or_default();
+        let call = self.call("WorkerService/RegisterGraph", async move {
             client
                 .register_graph(pb::RegisterGraphRequest {
                     session_handle: session,
@@ -222,6 +297,7 @@ impl WorkerClient for RemoteWorker {
                     graph_def: Some(graph_def),
                     graph_options: Some(pb::GraphOptions::default()),
                     config_proto: Some(pb::ConfigProto::default()),
+                    collective_graph_key,
                     ..Default::default()
                 })
                 .await
@@ -239,10 +315,10 @@ impl WorkerClient for RemoteWorker {
             Err(error) => return Box::pin(async move { Err(error) }),
         };
         let call = match self.link() {
-            Some(link) => self.linked("RunGraph", link.run_graph(&request)),
+            Some(link) => self.linked("WorkerService/RunGraph", link.run_graph(&request)),
             None => {
                 let mut client = self.client.clone();
-                self.call("RunGraph", async move { client.run_graph(request).await })
+                self.call("WorkerService/RunGraph", async move { client.run_graph(request).await })
             }
         };
         Box::pin(async move {
@@ -259,13 +335,27 @@ impl WorkerClient for RemoteWorker {
         })
     }
 
+    fn deregister_graph(&self, session: String, graph: String) -> BoxFuture<Result<()>> {
+        let mut client = self.client.clone();
+        let call = self.call("WorkerService/DeregisterGraph", async move {
+            client
+                .deregister_graph(pb::DeregisterGraphRequest {
+                    session_handle: session,
+                    create_worker_session_called: true,
+                    graph_handle: graph,
+                })
+                .await
+        });
+        Box::pin(async move { call.await.map(|_| ()) })
+    }
+
     fn cleanup_graph(&self, step: StepId) -> BoxFuture<Result<()>> {
         if let Some(link) = self.link() {
             link.cleanup_graph(step);
             return Box::pin(async { Ok(()) });
         }
         let mut client = self.client.clone();
-        let call = self.call("CleanupGraph", async move {
+        let call = self.call("WorkerService/CleanupGraph", async move {
             client.cleanup_graph(pb::CleanupGraphRequest { step_id: step.0 }).await
         });
         Box::pin(async move { call.await.map(|_| ()) })
@@ -273,7 +363,7 @@ impl WorkerClient for RemoteWorker {
 
     fn cleanup_all(&self, containers: Vec<String>) -> BoxFuture<Result<()>> {
         let mut client = self.client.clone();
-        let call = self.call("CleanupAll", async move {
+        let call = self.call("WorkerService/CleanupAll", async move {
             client.cleanup_all(pb::CleanupAllRequest { container: containers }).await
         });
         Box::pin(async move { call.await.map(|_| ()) })
@@ -287,9 +377,65 @@ impl WorkerClient for RemoteWorker {
             ..Default::default()
         };
         if let Some(link) = self.link() {
-            return self.linked("RecvTensor", link.recv_tensor(&request));
+            return self.linked("WorkerService/RecvTensor", link.recv_tensor(&request));
         }
-        self.call("RecvTensor", receive(self.channel.clone(), request))
+        self.call("WorkerService/RecvTensor", receive(self.channel.clone(), request))
+    }
+
+    fn enqueue(&self, context: u64, items: Vec<Item>) -> BoxFuture<Result<Vec<Reply>>> {
+        if let ([Item::CleanupFunction(step)], Some(link)) = (&items[..], self.link()) {
+            link.cleanup_graph(*step);
+            return Box::pin(async { Ok(vec![Reply::default()]) });
+        }
+        let items = items.into_iter().map(eager_wire::queue_item).collect::<Result<Vec<_>>>();
+        let queue = match items {
+            Ok(queue) => queue,
+            Err(error) => return Box::pin(async move { Err(error) }),
+        };
+        let mut client = self.eager.clone();
+        let request = eager_pb::EnqueueRequest { context_id: context, queue };
+        let call =
+            self.call("eager.EagerService/Enqueue", async move { client.enqueue(request).await });
+        Box::pin(async move {
+            let reply = |response: &eager_pb::QueueResponse| -> Result<Reply> {
+                let outputs = eager_wire::outputs(&response.shape, &response.tensor)?;
+                Ok(Reply { outputs, is_function: !response.device.is_empty() })
+            };
+            call.await?.queue_response.iter().map(reply).collect()
+        })
+    }
+
+    fn run_component(
+        &self,
+        context: u64,
+        operation: Operation,
+        outputs: Vec<i32>,
+    ) -> BoxFuture<Result<Vec<Output>>> {
+        let operation = match eager_wire::operation_proto(operation) {
+            Ok(operation) => operation,
+            Err(error) => return Box::pin(async move { Err(error) }),
+        };
+        let request = eager_pb::RunComponentFunctionRequest {
+            context_id: context,
+            operation: Some(operation),
+            output_num: outputs,
+        };
+        const METHOD: &str = "eager.EagerService/RunComponentFunction";
+        let call = match self.link() {
+            Some(link) => self.linked(METHOD, link.run_component(&request)),
+            None => {
+                let mut client = self.eager.clone();
+                self.call(METHOD, async move { client.run_component_function(request).await })
+            }
+        };
+        Box::pin(async move {
+            let response = call.await?;
+            eager_wire::outputs(&response.shape, &response.tensor)
+        })
+    }
+
+    fn collectives(&self) -> Option<&dyn CollectivePeer> {
+        Some(self)
     }
 }
 

@@ -22,8 +22,8 @@ pub struct Executable {
     pub(crate) frames: Vec<FrameLayout>,
     /// Nodes that can run at once, those that wait for others first.
     pub(crate) roots: Vec<u32>,
-    args: Vec<DType>,
-    num_retvals: usize,
+    args: Vec<Option<DType>>,
+    retvals: Vec<usize>,
 }
 
 /// How much state one iteration of a frame has, and how it starts.
@@ -101,6 +101,7 @@ pub(crate) enum Kind {
     LoopCond,
     ControlTrigger,
     Arg(usize),
+    /// The position of the result among those that the graph has.
     Retval(usize),
 }
 
@@ -179,18 +180,19 @@ impl Executable {
             frames: Vec::new(),
             roots: Vec::new(),
             args: Vec::new(),
-            num_retvals: 0,
+            retvals: Vec::new(),
         }
     }
 
-    /// The types of the arguments that a run needs.
-    pub fn args(&self) -> &[DType] {
+    /// The types of the arguments that a run is given; none for those that this graph does not use,
+    /// as when it is only a part of one.
+    pub fn args(&self) -> &[Option<DType>] {
         &self.args
     }
 
-    /// The number of values that a run returns.
-    pub fn num_retvals(&self) -> usize {
-        self.num_retvals
+    /// Which results a run returns, in their order: all, or those that this part of a graph has.
+    pub fn retvals(&self) -> &[usize] {
+        &self.retvals
     }
 }
 
@@ -226,9 +228,7 @@ impl Compiler<'_> {
                         node.output_types().first().map_or(DType::Float, |t| t.dtype),
                     );
                 }
-                Kind::Retval(index) => {
-                    self.executable.num_retvals = self.executable.num_retvals.max(index + 1);
-                }
+                Kind::Retval(index) => self.executable.retvals.push(index),
                 _ => {}
             }
             self.add(id, node, kind);
@@ -237,12 +237,27 @@ impl Compiler<'_> {
         if count > args.len() + MAX_UNUSED_ARGS {
             return Err(invalid_argument!("argument number {} is out of range", count - 1));
         }
-        self.executable.args =
-            (0..count).map(|index| args.get(&index).copied().unwrap_or(DType::Float)).collect();
+        self.executable.args = (0..count).map(|index| args.get(&index).copied()).collect();
+        self.number_retvals()?;
         self.connect();
         self.find_roots();
         self.find_sequences();
         Ok(self.executable)
+    }
+
+    /// Results are kept by their position among those that there are.
+    fn number_retvals(&mut self) -> Result<()> {
+        let Executable { retvals, nodes, .. } = &mut self.executable;
+        retvals.sort_unstable();
+        if let Some(twice) = retvals.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(invalid_argument!("result number {} is returned twice", twice[0]));
+        }
+        for node in nodes {
+            if let Kind::Retval(index) = &mut node.kind {
+                *index = retvals.partition_point(|&known| known < *index);
+            }
+        }
+        Ok(())
     }
 
     fn kind(&self, id: NodeId, implementation: Implementation) -> Result<Kind> {

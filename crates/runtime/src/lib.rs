@@ -5,6 +5,7 @@
 mod executable;
 mod frames;
 mod fuse;
+mod operation;
 mod pool;
 mod rendezvous;
 mod run;
@@ -14,7 +15,8 @@ mod task;
 mod trace;
 
 pub use executable::{Executable, KernelCache, NewKernels};
-pub use pool::ComputePool;
+pub use operation::Operation;
+pub use pool::{ComputePool, Job};
 pub use rendezvous::LocalRendezvous;
 pub use run::Run;
 pub use trace::{NodeRecord, Trace};

@@ -1,24 +1,104 @@
-//! The threads on which steps compute: one pool for all servers of a process.
+//! Where steps compute: threads, one pool for all servers of a process, or whoever is given the jobs.
 
-use std::ops::Deref;
+use std::cell::Cell;
+use std::fmt;
+use std::sync::Arc;
 
 use tensorfleet_kernels::Threads;
+use tensorfleet_kernels::parallel::{self, is_pool_thread};
 
-/// A fixed set of threads. Steps' nodes and tasks are its jobs; kernels share their work on it.
+/// Runs steps' nodes and tasks as its jobs; kernels share their work on its threads.
 #[derive(Debug)]
-pub struct ComputePool(Threads);
+pub struct ComputePool(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Threads(Threads),
+    Given(Given),
+}
+
+/// Who runs jobs in the place of threads.
+#[derive(Clone)]
+pub(crate) struct Given(Arc<dyn Fn(Job) + Send + Sync>);
+
+impl fmt::Debug for Given {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Given")
+    }
+}
+
+/// Work for a pool. It never waits for other work.
+pub type Job = Box<dyn FnOnce() + Send>;
 
 impl ComputePool {
     /// Starts a pool of `threads` threads.
     pub fn new(threads: usize) -> std::io::Result<ComputePool> {
-        Ok(ComputePool(Threads::new(threads)?))
+        Ok(ComputePool(Kind::Threads(Threads::new(threads)?)))
+    }
+
+    /// A pool without threads: each job is given to `run`, which runs it when and where it likes.
+    pub fn inline(run: impl Fn(Job) + Send + Sync + 'static) -> ComputePool {
+        ComputePool(Kind::Given(Given(Arc::new(run))))
+    }
+
+    /// How many jobs run at once.
+    pub fn threads(&self) -> usize {
+        match &self.0 {
+            Kind::Threads(threads) => threads.threads(),
+            Kind::Given(_) => 1,
+        }
+    }
+
+    /// Queues a job.
+    pub fn spawn(&self, job: impl FnOnce() + Send + 'static) {
+        match &self.0 {
+            Kind::Threads(threads) => threads.spawn(job),
+            Kind::Given(given) => given.push(job),
+        }
+    }
+
+    /// The queue of the pool, for those that must not keep its threads.
+    pub(crate) fn jobs(&self) -> Jobs {
+        match &self.0 {
+            Kind::Threads(threads) => Jobs::Threads(threads.jobs()),
+            Kind::Given(given) => Jobs::Given(given.clone()),
+        }
     }
 }
 
-impl Deref for ComputePool {
-    type Target = Threads;
+/// Where jobs go in.
+#[derive(Clone, Debug)]
+pub(crate) enum Jobs {
+    Threads(parallel::Jobs),
+    Given(Given),
+}
 
-    fn deref(&self) -> &Threads {
-        &self.0
+impl Jobs {
+    /// Queues a job.
+    pub(crate) fn push(&self, job: impl FnOnce() + Send + 'static) {
+        match self {
+            Jobs::Threads(jobs) => jobs.push(job),
+            Jobs::Given(given) => given.push(job),
+        }
     }
+}
+
+thread_local! {
+    /// Whether a job without a thread of its own runs here.
+    static IN_JOB: Cell<bool> = const { Cell::new(false) };
+}
+
+impl Given {
+    fn push(&self, job: impl FnOnce() + Send + 'static) {
+        (self.0)(Box::new(move || {
+            let outer = IN_JOB.replace(true);
+            job();
+            IN_JOB.set(outer);
+        }));
+    }
+}
+
+/// Whether what runs here may compute for long: async code must not.
+pub(crate) fn may_compute() -> bool {
+    is_pool_thread() || IN_JOB.get()
 }

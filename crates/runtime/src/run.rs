@@ -10,18 +10,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Wake, Waker};
-use std::time::{Duration, Instant};
 
 use tensorfleet_framework::{
     AsyncContext, BoxFuture, FrameIteration, Kernel, KernelContext, Outcome, Started, StepContext,
     Value, Values,
 };
 use tensorfleet_kernels::FlushDenormals;
-use tensorfleet_kernels::parallel::is_pool_thread;
 use tensorfleet_tensor::{Error, Result, Tensor, cancelled, internal, invalid_argument};
 
 use crate::executable::{CompiledNode, Executable, Kind};
-use crate::pool::ComputePool;
+use crate::pool::{ComputePool, may_compute};
 use crate::sequence::{Progress, Surroundings};
 use crate::state::{Ready, State};
 use crate::trace::Trace;
@@ -29,15 +27,16 @@ use crate::trace::Trace;
 /// A node that takes longer than this (nanoseconds) is worth another thread.
 pub(crate) const EXPENSIVE: u64 = 40_000;
 
-/// How long a run may keep a thread of the async runtime.
-const TURN: Duration = Duration::from_millis(1);
+/// How long (nanoseconds) a run may keep a thread of the async runtime, by what its nodes are thought
+/// to take: no clock decides what a step does next, so that a simulation can repeat it.
+const TURN: u64 = 1_000_000;
 
 /// How long a run may keep a thread of the pool before it reads its letters and lets others work: a
 /// loop may go on for ever.
-const POOL_TURN: Duration = Duration::from_millis(10);
+const POOL_TURN: u64 = 10_000_000;
 
-/// After so many nodes a run looks at the clock.
-pub(crate) const NODES_PER_LOOK: u32 = 64;
+/// What any node takes at least.
+pub(crate) const PER_NODE: u64 = 250;
 
 /// A running step. Resolves to the returned values.
 #[derive(Debug)]
@@ -98,6 +97,8 @@ struct Work {
     free: Vec<usize>,
     /// Nodes running on other threads.
     in_flight: usize,
+    /// How long the nodes of this turn have taken, as far as is known.
+    spent: u64,
     retvals: Vec<Option<Tensor>>,
     error: Option<Error>,
 }
@@ -127,7 +128,9 @@ impl Run {
         trace: Option<Arc<Trace>>,
     ) -> Result<Run> {
         for (index, (arg, want)) in args.iter().zip(executable.args()).enumerate() {
-            if arg.dtype() != *want {
+            if let Some(want) = want
+                && arg.dtype() != *want
+            {
                 return Err(invalid_argument!(
                     "Type mismatch: argument {index} is a {} tensor, expected {want}",
                     arg.dtype()
@@ -147,7 +150,8 @@ impl Run {
             waiting: Vec::new(),
             free: Vec::new(),
             in_flight: 0,
-            retvals: vec![None; executable.num_retvals()],
+            spent: 0,
+            retvals: vec![None; executable.retvals().len()],
             error: None,
         };
         let mail = Mail { letters: Vec::new(), driver: Driver::Idle, waker: None, result: None };
@@ -326,8 +330,8 @@ impl Work {
         self.state.recycle(executable);
         std::mem::take(&mut self.retvals)
             .into_iter()
-            .enumerate()
-            .map(|(index, value)| {
+            .zip(executable.retvals())
+            .map(|(value, index)| {
                 value.ok_or_else(|| invalid_argument!("Retval[{index}] does not have value"))
             })
             .collect()
@@ -344,10 +348,9 @@ impl Work {
                 }
             }
         }
-        let may_block = is_pool_thread();
+        let may_block = may_compute();
         let turn = if may_block { POOL_TURN } else { TURN };
-        let started = Instant::now();
-        let mut count = 0;
+        self.spent = 0;
         loop {
             while let Some(ready) = self.state.ready.pop_front() {
                 let node = &run.executable.nodes[ready.node as usize];
@@ -356,13 +359,14 @@ impl Work {
                     Ok(false) => return Pause::Heavy,
                     Err(error) => self.fail(error.at_node(&node.name)),
                 }
-                count += 1;
-                if count % NODES_PER_LOOK == 0 && started.elapsed() > turn {
+                self.spent += PER_NODE;
+                if self.spent > turn {
                     return if self.state.is_idle() { self.pause() } else { Pause::Heavy };
                 }
             }
             let Some(frame) = self.state.sequences.pop_front() else { return self.pause() };
-            match self.run_sequence(run, frame, may_block, started + turn) {
+            let left = turn.saturating_sub(self.spent);
+            match self.run_sequence(run, frame, may_block, left) {
                 Ok(true) => {}
                 Ok(false) => return Pause::Heavy,
                 Err(error) => self.fail(error),
@@ -376,7 +380,7 @@ impl Work {
         run: &Shared,
         frame: u32,
         may_block: bool,
-        until: Instant,
+        turn: u64,
     ) -> Result<bool> {
         let executable = &run.executable;
         let (mut running, layout, id) = self.state.take_sequence(frame);
@@ -384,7 +388,7 @@ impl Work {
             return Err(internal!("a loop has lost its order"));
         };
         let nodes = &executable.nodes;
-        let around = Surroundings { nodes, step: &run.step, frame: id, may_block, until };
+        let around = Surroundings { nodes, step: &run.step, frame: id, may_block, turn };
         match running.advance(sequence, around)? {
             Progress::Over(exits) => self.state.end_sequence(executable, frame, exits),
             Progress::HandOver { iteration, values } => {
@@ -432,7 +436,9 @@ impl Work {
             }
             Kind::Compute { kernel, .. } => {
                 let mut here = self.state.here(ready);
-                if kernel.cost(here.inputs(node)) > EXPENSIVE {
+                let cost = kernel.cost(here.inputs(node));
+                self.spent += cost;
+                if cost > EXPENSIVE {
                     if !may_block {
                         self.state.ready.push_front(ready);
                         return Ok(false);
@@ -449,8 +455,8 @@ impl Work {
                 self.outputs.clear();
                 self.outputs.resize_with(node.num_outputs as usize, Value::default);
                 let (place, inputs) = (here.place, here.inputs(node));
-                read_references(inputs, node)?;
-                compute(run, node, &**kernel, place, inputs, &mut self.outputs)?;
+                read_references(inputs, &node.name, &node.takes_ref)?;
+                compute_traced(run, node, &**kernel, place, inputs, &mut self.outputs)?;
                 here.finish(node, &mut self.outputs);
                 if ready.frame != 0 {
                     self.state.release(&run.executable, ready.frame, ready.iteration);
@@ -474,11 +480,11 @@ impl Work {
                     Started::Waiting(future) => self.wait(run, ready, future),
                 }
             }
-            Kind::Retval(index) => {
+            Kind::Retval(position) => {
                 let inputs = self.state.claim_inputs(ready, node);
-                read_references(inputs, node)?;
+                read_references(inputs, &node.name, &node.takes_ref)?;
                 if let Value::Tensor(tensor) = inputs[0].take() {
-                    self.retvals[*index] = Some(tensor);
+                    self.retvals[*position] = Some(tensor);
                 }
                 self.state.finish(&run.executable, ready, &mut [], false);
             }
@@ -520,7 +526,7 @@ impl Work {
     /// Takes the inputs of a node away from their slots, for one that runs elsewhere or later.
     fn take_inputs(&mut self, ready: Ready, node: &CompiledNode) -> Result<Values> {
         let inputs = self.state.claim_inputs(ready, node);
-        read_references(inputs, node)?;
+        read_references(inputs, &node.name, &node.takes_ref)?;
         Ok(inputs.iter_mut().map(Value::take).collect())
     }
 
@@ -536,14 +542,11 @@ impl Work {
         let owner = Arc::clone(run);
         run.pool.spawn(move || {
             let node = &owner.executable.nodes[ready.node as usize];
-            let computed = catch_unwind(AssertUnwindSafe(|| {
+            let outcome = guarded(|| {
                 let mut outputs = Values::new();
                 outputs.resize(node.num_outputs as usize, Value::Empty);
-                compute(&owner, node, &*kernel, place, &mut inputs, &mut outputs)?;
+                compute_traced(&owner, node, &*kernel, place, &mut inputs, &mut outputs)?;
                 Ok(outputs)
-            }));
-            let outcome = computed.unwrap_or_else(|panic| {
-                Err(internal!("the kernel failed unexpectedly: {}", panic_text(&*panic)))
             });
             drop(inputs);
             Shared::post(&owner, Letter::Ran(ready, Box::new(outcome)));
@@ -616,7 +619,29 @@ impl Work {
     }
 }
 
-fn compute(
+/// Runs one kernel.
+#[inline]
+pub(crate) fn compute(
+    kernel: &dyn Kernel,
+    name: &str,
+    step: &Arc<StepContext>,
+    place: FrameIteration,
+    inputs: &mut [Value],
+    outputs: &mut [Value],
+) -> Result<()> {
+    let mut ctx = KernelContext::new(name, step, place, inputs, outputs);
+    kernel.compute(&mut ctx)?;
+    ctx.finish()
+}
+
+/// Runs code of a kernel; if it panics, that is an error.
+pub(crate) fn guarded<T>(kernel: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(kernel)).unwrap_or_else(|panic| {
+        Err(internal!("the kernel failed unexpectedly: {}", panic_text(&*panic)))
+    })
+}
+
+fn compute_traced(
     run: &Shared,
     node: &CompiledNode,
     kernel: &dyn Kernel,
@@ -625,9 +650,7 @@ fn compute(
     outputs: &mut [Value],
 ) -> Result<()> {
     let started = run.trace.as_ref().map(|trace| trace.start());
-    let mut ctx = KernelContext::new(&node.name, &run.step, place, inputs, outputs);
-    kernel.compute(&mut ctx)?;
-    ctx.finish()?;
+    compute(kernel, &node.name, &run.step, place, inputs, outputs)?;
     if let (Some(trace), Some(started)) = (&run.trace, started) {
         trace.record(node, started, outputs);
     }
@@ -635,8 +658,9 @@ fn compute(
 }
 
 /// Reads the variables behind references where the node wants a value.
-pub(crate) fn read_references(inputs: &mut [Value], node: &CompiledNode) -> Result<()> {
-    for (value, takes_ref) in inputs.iter_mut().zip(&node.takes_ref) {
+#[inline]
+pub(crate) fn read_references(inputs: &mut [Value], name: &str, takes_ref: &[bool]) -> Result<()> {
+    for (value, takes_ref) in inputs.iter_mut().zip(takes_ref) {
         match value {
             Value::Ref(variable) if !takes_ref => {
                 let read = variable.read()?;
@@ -644,7 +668,7 @@ pub(crate) fn read_references(inputs: &mut [Value], node: &CompiledNode) -> Resu
             }
             Value::Tensor(_) | Value::Ref(_) => {}
             Value::Empty => {
-                return Err(internal!("an input of node {} is missing", node.name));
+                return Err(internal!("an input of node {name} is missing"));
             }
         }
     }

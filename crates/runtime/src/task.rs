@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Wake, Waker};
 
 use tensorfleet_framework::{BoxFuture, Spawn};
-use tensorfleet_kernels::parallel::Jobs;
 
-use crate::pool::ComputePool;
+use crate::pool::{ComputePool, Jobs};
 
 impl Spawn for ComputePool {
     fn spawn(&self, future: BoxFuture<()>) {

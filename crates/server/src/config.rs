@@ -3,6 +3,8 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use tensorfleet_framework::Registry;
+use tensorfleet_rpc::Limits;
 use tensorfleet_tensor::Result;
 
 use crate::Host;
@@ -25,9 +27,13 @@ pub struct Config {
     pub(crate) cpu_devices: Option<u32>,
     pub(crate) network_only: bool,
     pub(crate) grpc_only: bool,
+    /// A serialized `ConfigProto`.
+    pub(crate) session_config: Option<Vec<u8>>,
+    ops: Option<Arc<Registry>>,
     threads: Option<usize>,
     /// Zero means for ever.
     session_timeout: Option<Duration>,
+    failure_timeout: Option<Duration>,
     host: Arc<OnceLock<Arc<Host>>>,
 }
 
@@ -47,6 +53,44 @@ impl Config {
     pub fn cpu_devices(mut self, count: u32) -> Config {
         self.cpu_devices = Some(count);
         self
+    }
+
+    /// Gives sessions this serialized `ConfigProto` unless they say otherwise, as TensorFlow's servers
+    /// do with the `config` that they are made with; it also tells the number of CPU devices.
+    ///
+    /// ```
+    /// use tensorfleet_server::{Config, Server};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// // `ConfigProto(device_count={"CPU": 3})`
+    /// let message = b"\x0a\x07\x0a\x03CPU\x10\x03".to_vec();
+    /// let config = Config::default().session_config(message.clone());
+    /// let server = Server::create_local_server(&config, false)?;
+    /// assert_eq!(server.server_def().session_config, message);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn session_config(mut self, message: Vec<u8>) -> Config {
+        self.session_config = Some(message);
+        self
+    }
+
+    /// Serves these ops instead of the library's.
+    ///
+    /// ```
+    /// use tensorfleet_server::{Config, Server};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let config = Config::default().ops(tensorfleet_ops::library());
+    /// let server = Server::create_local_server(&config, true)?;
+    /// # drop(server);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn ops(self, ops: Arc<Registry>) -> Config {
+        Config { ops: Some(ops), host: Arc::default(), ..self }
     }
 
     /// Computes on so many threads instead of one for each core.
@@ -125,6 +169,33 @@ impl Config {
         self
     }
 
+    /// Takes another task, or a client with calls under way, for lost that has not answered for so
+    /// long. Without this call it is ten seconds. Calls that wait for it then fail with
+    /// `Code::Unavailable`.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tensorfleet_server::{Config, Server};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let config = Config::default().notice_failures_after(Duration::from_secs(60));
+    /// let server = Server::create_local_server(&config, true)?;
+    /// # drop(server);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn notice_failures_after(mut self, silence: Duration) -> Config {
+        self.failure_timeout = Some(silence);
+        self
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        let limits = Limits::default();
+        let silence = self.failure_timeout.unwrap_or(limits.silence);
+        Limits { silence: silence.max(Duration::from_millis(30)), ..limits }
+    }
+
     pub(crate) fn session_timeout(&self) -> Option<Duration> {
         const DAY: Duration = Duration::from_secs(24 * 60 * 60);
         Some(self.session_timeout.unwrap_or(DAY)).filter(|timeout| !timeout.is_zero())
@@ -147,7 +218,8 @@ impl Config {
         if let Some(host) = self.host.get() {
             return Ok(Arc::clone(host));
         }
-        let host = Arc::new(Host::new(self.threads)?);
+        let ops = self.ops.clone().unwrap_or_else(tensorfleet_ops::library);
+        let host = Arc::new(Host::new(ops, self.threads)?);
         Ok(Arc::clone(self.host.get_or_init(|| host)))
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, mpsc};
 
 use tensorfleet_cluster::client::{Peers, WorkerClient};
 use tensorfleet_cluster::spec::ClusterSpec;
-use tensorfleet_cluster::{Master, Task, Worker};
+use tensorfleet_cluster::{Master, RealWorld, Task, Worker};
 use tensorfleet_framework::{DeviceName, Registry};
 use tensorfleet_rpc::Neighbours;
 use tensorfleet_runtime::ComputePool;
@@ -40,7 +40,7 @@ impl fmt::Debug for Host {
 
 impl Host {
     /// Starts threads; without a number as many to compute as the machine runs at once.
-    pub(crate) fn new(threads: Option<usize>) -> Result<Host> {
+    pub(crate) fn new(registry: Arc<Registry>, threads: Option<usize>) -> Result<Host> {
         let at_once = std::thread::available_parallelism().map_or(2, usize::from);
         let threads = threads.unwrap_or(at_once).max(1);
         let no_threads = |error| unavailable!("threads cannot be started: {error}");
@@ -49,7 +49,7 @@ impl Host {
             Builder::new_multi_thread().worker_threads(at_once.div_ceil(2)).enable_all().build();
         Ok(Host {
             runtime: Some(serving.map_err(no_threads)?),
-            registry: tensorfleet_ops::library(),
+            registry,
             pool: Arc::new(ComputePool::new(threads).map_err(no_threads)?),
             neighbours: Arc::default(),
         })
@@ -69,7 +69,8 @@ impl Host {
     /// ```
     pub fn lone_master(&self) -> Arc<Master> {
         let (registry, pool) = (Arc::clone(&self.registry), Arc::clone(&self.pool));
-        let task = Arc::new(Task::new("localhost", 0, 1, registry, pool));
+        let world = Arc::new(RealWorld(self.handle().clone()));
+        let task = Arc::new(Task::new("localhost", 0, 1, registry, pool, world));
         let worker = Arc::new(Worker::new(Arc::clone(&task), Arc::new(Alone)));
         Arc::new(Master::new(task, worker, Arc::new(Alone)))
     }

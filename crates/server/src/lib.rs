@@ -15,11 +15,13 @@
 #![warn(missing_docs)]
 
 mod config;
+mod gate;
 mod host;
 mod local;
 mod server;
 
 pub use config::Config;
+pub use gate::{Gate, Passage};
 pub use host::Host;
 pub use local::{LocalCluster, create_local_cluster};
 pub use server::Server;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use tensorfleet_cluster::spec::{Address, ClusterSpec, ServerSpec, Task, wire};
-use tensorfleet_rpc::{Listener, ServerConfig};
+use tensorfleet_rpc::{Limits, Listener, ServerConfig};
 use tensorfleet_tensor::{Result, failed_precondition};
 
 use crate::{Config, Host};
@@ -30,6 +30,7 @@ pub struct Server {
     network_only: bool,
     grpc_only: bool,
     session_timeout: Option<Duration>,
+    limits: Limits,
     address: SocketAddr,
     state: Mutex<State>,
 }
@@ -115,6 +116,9 @@ impl Server {
         listener: Listener,
         config: &Config,
     ) -> Result<Server> {
+        if let Some(message) = &config.session_config {
+            spec.session_config.clone_from(message);
+        }
         if let Some(count) = config.cpu_devices {
             spec.session_config = wire::session_config(count);
         }
@@ -124,6 +128,7 @@ impl Server {
             network_only: config.network_only,
             grpc_only: config.grpc_only,
             session_timeout: config.session_timeout(),
+            limits: config.limits(),
             address: listener.address(),
             state: Mutex::new(State::Ready(listener)),
         })
@@ -147,6 +152,21 @@ impl Server {
     pub fn target(&self) -> String {
         let host = self.spec.address().map_or_else(|_| "localhost".to_owned(), |own| own.host);
         format!("grpc://{}", Address { host, port: self.address.port() })
+    }
+
+    /// Where the server listens.
+    ///
+    /// ```
+    /// use tensorfleet_server::{Config, Server};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let server = Server::create_local_server(&Config::default(), true)?;
+    /// assert_ne!(server.address().port(), 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn address(&self) -> SocketAddr {
+        self.address
     }
 
     /// What the server was told: its cluster and its task.
@@ -196,6 +216,7 @@ impl Server {
             },
             links: !self.grpc_only,
             session_timeout: self.session_timeout,
+            limits: self.limits.clone(),
         };
         let _runtime = self.host.handle().enter();
         *state = State::Serving(Arc::new(tensorfleet_rpc::Server::start(listener, config)?));
@@ -217,11 +238,35 @@ impl Server {
     /// # }
     /// ```
     pub fn join(&self) -> Result<()> {
-        let serving = match &*self.lock() {
-            State::Serving(server) => Arc::clone(server),
-            State::Ready(_) | State::Stopped => return Ok(()),
-        };
+        let Some(serving) = self.serving() else { return Ok(()) };
         self.host.wait(async move { serving.join().await })
+    }
+
+    /// Waits until the server has stopped, but no longer than `limit`, and says whether it has.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tensorfleet_server::{Config, Server};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let server = Server::create_local_server(&Config::default(), true)?;
+    /// assert!(!server.join_for(Duration::from_millis(1))?);
+    /// server.stop()?;
+    /// assert!(server.join_for(Duration::MAX)?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn join_for(&self, limit: Duration) -> Result<bool> {
+        let Some(serving) = self.serving() else { return Ok(true) };
+        let stopped = async move { tokio::time::timeout(limit, serving.join()).await.is_ok() };
+        self.host.wait(stopped)
+    }
+
+    fn serving(&self) -> Option<Arc<tensorfleet_rpc::Server>> {
+        match &*self.lock() {
+            State::Serving(server) => Some(Arc::clone(server)),
+            State::Ready(_) | State::Stopped => None,
+        }
     }
 
     /// Stops: calls that are under way have a moment to end, then the port is free.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use bytes::{Buf, Bytes};
 use half::{bf16, f16};
 use num_complex::Complex;
+use prost::Message;
 use tensorfleet_proto::tensorflow as pb;
 
 use crate::{
@@ -76,9 +77,23 @@ fn nested_tensor(message: &pb::TensorProto, depth: usize) -> Result<Tensor> {
     let shape = shape(message.tensor_shape.as_ref())?;
     if !message.tensor_content.is_empty() {
         return match dtype {
-            DType::String => strings_from_content(shape, message.tensor_content.clone()),
-            DType::Resource | DType::Variant => {
-                Err(invalid_argument!("{dtype} tensors in raw content are not supported"))
+            DType::String => {
+                let values = list_from_content(&shape, message.tensor_content.clone())?;
+                Tensor::from_strings(shape, values)
+            }
+            DType::Resource => {
+                let values = list_from_content(&shape, message.tensor_content.clone())?;
+                let handle = |bytes: Bytes| resource_handle(&decode(bytes)?);
+                Tensor::from_resources(
+                    shape,
+                    values.into_iter().map(handle).collect::<Result<_>>()?,
+                )
+            }
+            DType::Variant => {
+                let depth = less_deep(depth)?;
+                let values = list_from_content(&shape, message.tensor_content.clone())?;
+                let value = |bytes: Bytes| variant(&decode(bytes)?, depth);
+                Tensor::from_variants(shape, values.into_iter().map(value).collect::<Result<_>>()?)
             }
             _ => Tensor::from_bytes(dtype, shape, &message.tensor_content),
         };
@@ -120,9 +135,7 @@ fn nested_tensor(message: &pb::TensorProto, depth: usize) -> Result<Tensor> {
             Tensor::from_resources(shape, handles?)
         }
         DType::Variant => {
-            let Some(depth) = depth.checked_sub(1) else {
-                return Err(invalid_argument!("variants are nested too deeply"));
-            };
+            let depth = less_deep(depth)?;
             let values: Result<Vec<_>> = m.variant_val.iter().map(|v| variant(v, depth)).collect();
             Tensor::from_variants(shape, values?)
         }
@@ -137,7 +150,8 @@ fn nested_tensor(message: &pb::TensorProto, depth: usize) -> Result<Tensor> {
     }
 }
 
-/// Fills a shape with a list that may be too short (its last value repeats) or empty (zeros).
+/// Fills a shape with a list that may be too short (its last value repeats), empty (zeros) or too
+/// long (the rest is left out).
 fn splat<T: Element>(shape: Shape, values: impl ExactSizeIterator<Item = T>) -> Result<Tensor> {
     let given = checked_count(&shape, size_of::<T>(), values.len())?;
     if given == 0 {
@@ -179,9 +193,6 @@ fn repeated<T: Clone>(
 /// Checks that a list of `given` values may fill `shape` and returns how many there are.
 fn checked_count(shape: &Shape, size: usize, given: usize) -> Result<usize> {
     let wanted = shape.num_elements();
-    if given > wanted {
-        return Err(invalid_argument!("{given} values are too many for shape {shape}"));
-    }
     if given < wanted && wanted.checked_mul(size).is_none_or(|bytes| bytes > MAX_EXPANDED_BYTES) {
         return Err(invalid_argument!(
             "a tensor of shape {shape} is too large for the {given} values given"
@@ -190,8 +201,16 @@ fn checked_count(shape: &Shape, size: usize, given: usize) -> Result<usize> {
     Ok(given)
 }
 
-/// Strings in raw content: all lengths as varints, then all bytes.
-fn strings_from_content(shape: Shape, mut content: Bytes) -> Result<Tensor> {
+fn less_deep(depth: usize) -> Result<usize> {
+    depth.checked_sub(1).ok_or_else(|| invalid_argument!("variants are nested too deeply"))
+}
+
+fn decode<T: Message + Default>(bytes: Bytes) -> Result<T> {
+    T::decode(bytes).map_err(|error| invalid_argument!("an element cannot be read: {error}"))
+}
+
+/// Strings, or messages, in raw content: all lengths as varints, then all bytes.
+fn list_from_content(shape: &Shape, mut content: Bytes) -> Result<Vec<Bytes>> {
     let count = shape.num_elements();
     let short = || invalid_argument!("string content is too short for shape {shape}");
     if count > content.len() {
@@ -211,7 +230,7 @@ fn strings_from_content(shape: Shape, mut content: Bytes) -> Result<Tensor> {
     if content.has_remaining() {
         return Err(invalid_argument!("string content is too long for shape {shape}"));
     }
-    Tensor::from_strings(shape, values)
+    Ok(values)
 }
 
 fn varint(content: &mut Bytes) -> Option<usize> {

@@ -26,7 +26,11 @@ pub use tensorfleet_strategy as strategy;
 #[doc(hidden)]
 pub mod cli;
 #[doc(hidden)]
+pub mod command;
+#[doc(hidden)]
 pub mod demo;
+#[doc(hidden)]
+pub mod launch;
 
 /// The snippets of the guide, as tests.
 #[cfg(doctest)]

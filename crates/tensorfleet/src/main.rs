@@ -1,123 +1,13 @@
-//! The `tensorfleet` binary: reads the command line, starts servers, waits for a signal.
+//! The `tensorfleet` binary.
 
-use std::io::IsTerminal;
 use std::process::ExitCode;
-
-use tensorfleet::cli::{self, Command, Local, Serve, report};
-use tensorfleet::demo::{self, Demo};
-use tensorfleet_server::{Config, Server, create_local_cluster};
-use tensorfleet_tensor::{Error, Result, unavailable};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// The system's allocator gives large blocks back to the kernel and faults them in again.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let command = cli::parse();
-    // Servers tell of their start in the log, which would tear a demo's display apart.
-    log_to_stderr(if matches!(command, Ok(Command::Demo(_))) { "error" } else { "info" });
-    let outcome = match command {
-        Err(refusal) => return ExitCode::from(report::refused(&refusal)),
-        Ok(Command::Show(text)) => report::show(&text).map_err(|error| output_failed(&error)),
-        Ok(Command::Ops { proto }) => list_ops(proto),
-        Ok(Command::Demo(demo)) => show_demo(&demo),
-        Ok(Command::Local(local)) => serve_local_cluster(&local),
-        Ok(Command::Serve(task)) => serve(task),
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => ExitCode::from(report::failed(&error)),
-    }
-}
-
-fn list_ops(proto: bool) -> Result<()> {
-    let registry = tensorfleet_ops::registry()?;
-    let listed = if proto {
-        tensorfleet_graph::wire::op_list(registry.iter().map(|(_, def)| &**def))?
-    } else {
-        registry.iter().map(|(_, def)| format!("{def}\n")).collect::<String>().into_bytes()
-    };
-    report::show(listed).map_err(|error| output_failed(&error))
-}
-
-fn output_failed(error: &std::io::Error) -> Error {
-    unavailable!("standard output cannot be written: {error}")
-}
-
-/// Logs are for people and go to standard error; `TENSORFLEET_LOG=debug` says more.
-fn log_to_stderr(level: &str) {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("TENSORFLEET_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(level));
-    tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_env_filter(filter)
-        .init();
-}
-
-fn serve(serve: Serve) -> Result<()> {
-    let mut config = Config::default().close_sessions_after(serve.session_timeout);
-    if serve.grpc_only {
-        config = config.grpc_only();
-    }
-    let signals = Signals::new(&config)?;
-    let server = Server::bind(serve.spec, &serve.bind, &config)?;
-    server.start()?;
-    tracing::info!("Started server with target: {}", server.target());
-    report::serving(&server.target()).map_err(|error| output_failed(&error))?;
-    signals.wait(&config)?;
-    server.stop()
-}
-
-fn serve_local_cluster(local: &Local) -> Result<()> {
-    let config = Config::default();
-    let signals = Signals::new(&config)?;
-    let cluster = create_local_cluster(local.workers, local.ps, "grpc", &config, &config)?;
-    for server in cluster.servers() {
-        let line = format!("{} {}\n", server.server_def().task(), server.target());
-        report::show(line).map_err(|error| output_failed(&error))?;
-    }
-    tracing::info!("serving until interrupted");
-    signals.wait(&config)?;
-    cluster.servers().try_for_each(Server::stop)
-}
-
-fn show_demo(demo: &Demo) -> Result<()> {
-    let config = Config::default();
-    let cluster = demo::run(demo, &config)?;
-    if demo.serve {
-        Signals::new(&config)?.wait(&config)?;
-    }
-    cluster.servers().try_for_each(Server::stop)
-}
-
-/// The signals by which somebody wants the process to end. Made before anybody is told that it
-/// serves, so that none is missed.
-struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-}
-
-impl Signals {
-    fn new(config: &Config) -> Result<Signals> {
-        let signals: std::io::Result<Signals> = config.host()?.wait(async {
-            Ok(Signals {
-                terminate: signal(SignalKind::terminate())?,
-                interrupt: signal(SignalKind::interrupt())?,
-            })
-        })?;
-        signals.map_err(|error| unavailable!("signals cannot be waited for: {error}"))
-    }
-
-    fn wait(mut self, config: &Config) -> Result<()> {
-        config.host()?.wait(async move {
-            tokio::select! {
-                _ = self.terminate.recv() => {}
-                _ = self.interrupt.recv() => {}
-            }
-        })?;
-        tracing::info!("stopping");
-        Ok(())
-    }
+    let own = std::env::current_exe().map(|path| path.to_string_lossy().into_owned());
+    let own = own.unwrap_or_else(|_| "tensorfleet".to_owned());
+    ExitCode::from(tensorfleet::command::run(std::env::args(), &[own]))
 }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use tensorfleet_framework::{
-    BuildScope, FrameIteration, GradientOptions, GraphBuilder, Implementation, KernelContext,
-    NewNode, Registry, Value, gradients,
+    BuildScope, GradientOptions, GraphBuilder, NewNode, Outcome, Registry, Started, Value,
+    gradients,
 };
 use tensorfleet_graph::{Graph, Output};
+use tensorfleet_runtime::Operation;
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, internal};
 
 use crate::op::step_context;
@@ -149,16 +150,14 @@ fn evaluate(
                 Some(Value::Tensor(outputs.get(input.index as usize)?.clone()))
             })
             .collect();
-        let mut inputs = inputs.ok_or_else(|| internal!("{} lacks an input", node.name))?;
-        let Implementation::Compute(kernel) = registry.create_kernel(node, "CPU")? else {
+        let inputs = inputs.ok_or_else(|| internal!("{} lacks an input", node.name))?;
+        let operation = Operation::new(node, registry, "CPU")?;
+        let started = operation.start(&step_context(), inputs.into());
+        let Started::Done(Outcome::Values(outputs)) =
+            started.map_err(|error| error.at_node(&node.name))?
+        else {
             return Err(internal!("{} needs an executor", node.op));
         };
-        let step = step_context();
-        let mut outputs = vec![Value::Empty; node.output_types().len()];
-        let frame = FrameIteration::default();
-        let mut ctx = KernelContext::new(&node.name, &step, frame, &mut inputs, &mut outputs);
-        kernel.compute(&mut ctx).map_err(|error| error.at_node(&node.name))?;
-        ctx.finish()?;
         let outputs = outputs.into_iter().map(|value| match value {
             Value::Tensor(tensor) => Ok(tensor),
             Value::Ref(_) | Value::Empty => Err(internal!("{} returns no tensor", node.name)),

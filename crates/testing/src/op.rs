@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use tensorfleet_framework::{
-    AsyncContext, Attrs, Delivery, FrameIteration, Function, FunctionRunner, Implementation,
-    KernelContext, Outcome, Parcel, Registry, Rendezvous, Resources, Started, StepContext, StepId,
-    Value, Values,
+    Delivery, Function, FunctionRunner, Outcome, Parcel, Registry, Rendezvous, Resources, Started,
+    StepContext, StepId, Surroundings, Value, Values, step_resources,
 };
 use tensorfleet_graph::{AttrMap, AttrValue, Func, FunctionLibrary, Node, signature};
+use tensorfleet_runtime::Operation;
 use tensorfleet_tensor::{Error, Result, Tensor, internal, unimplemented_error};
 
 use crate::local::{LocalTasks, finish};
@@ -70,58 +70,30 @@ impl OpRun {
             control_inputs: Vec::new(),
             signature: Some(signature),
         };
-        let mut inputs = self.inputs.clone();
-        for (value, want) in inputs.iter_mut().zip(node.input_types()) {
-            if let (Value::Ref(variable), false) = (&*value, want.is_ref) {
-                *value = Value::Tensor(variable.read()?);
-            }
-        }
-        let frame = FrameIteration::default();
-        match registry.create_kernel(&node, "CPU")? {
-            Implementation::Compute(kernel) => {
-                // Who runs the node asks this first, whatever the inputs are.
-                let _ = kernel.cost(&inputs);
-                let mut outputs = Values::new();
-                outputs.resize(Attrs::new(&node).outputs().len(), Value::Empty);
-                let mut ctx = KernelContext::new("op", step, frame, &mut inputs, &mut outputs);
-                kernel.compute(&mut ctx)?;
-                ctx.finish()?;
-                Ok(outputs)
-            }
-            Implementation::Async(kernel) => {
-                let ctx = AsyncContext {
-                    inputs: inputs.into(),
-                    step: Arc::clone(step),
-                    node: "op".into(),
-                    frame,
-                };
-                let outcome = match kernel.start(ctx)? {
-                    Started::Done(outcome) => outcome,
-                    Started::Waiting(future) => finish(future)?,
-                };
-                match outcome {
-                    Outcome::Values(values) => Ok(values),
-                    Outcome::Dead => Err(internal!("the op is dead")),
-                }
-            }
-            Implementation::ControlFlow(_) => Err(internal!("control flow needs an executor")),
+        let operation = Operation::new(&node, registry, "CPU")?;
+        // Who runs an op asks this first, whatever the inputs are.
+        let _ = operation.takes_long(&self.inputs);
+        let outcome = match operation.start(step, self.inputs.clone().into())? {
+            Started::Done(outcome) => outcome,
+            Started::Waiting(future) => finish(future)?,
+        };
+        match outcome {
+            Outcome::Values(values) => Ok(values),
+            Outcome::Dead => Err(internal!("the op is dead")),
         }
     }
 }
 
 /// A step with resources of its own, without peers and functions.
 pub fn step_context() -> Arc<StepContext> {
-    Arc::new(StepContext {
-        id: StepId(1),
+    let surroundings = Surroundings {
         device: "/job:localhost/replica:0/task:0/device:CPU:0".into(),
         resources: Arc::new(Resources::new("localhost")),
-        step_resources: Arc::new(Resources::new("_step")),
-        rendezvous: Arc::new(NoPeers),
         functions: Arc::new(NoFunctions),
         spawner: Arc::new(LocalTasks),
         parallelism: 2,
-        depth: 0,
-    })
+    };
+    surroundings.step(StepId(1), step_resources(), Arc::new(NoPeers))
 }
 
 #[derive(Debug)]

@@ -7,6 +7,7 @@ use super::tree::{File, Tree, numbered};
 const LAYERS: &[(&str, &[&str])] = &[
     ("proto", &[]),
     ("kernels", &[]),
+    ("transport", &[]),
     ("tensor", &["proto"]),
     ("graph", &["tensor"]),
     ("framework", &["graph"]),
@@ -15,12 +16,15 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("planner", &["framework"]),
     ("runtime", &["framework", "kernels"]),
     ("cluster", &["planner", "runtime"]),
-    ("rpc", &["cluster", "proto"]),
+    ("rpc", &["cluster", "proto", "transport"]),
     ("server", &["rpc", "ops"]),
     ("client", &["server"]),
     ("strategy", &["client"]),
     ("tensorfleet", &["strategy", "server"]),
+    ("simulation", &["cluster", "ops"]),
+    ("python", &["tensorfleet", "server"]),
     ("testing", &["strategy", "server"]),
+    ("fuzz", &["testing", "rpc", "ops"]),
     ("xtask", &[]),
 ];
 

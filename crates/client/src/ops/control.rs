@@ -46,6 +46,14 @@ pub fn exit(graph: &Graph, data: impl Operand) -> OpBuilder {
     graph.op("Exit").input(data)
 }
 
+/// A tensor that is part of the graph.
+///
+/// Op `HostConst`. Output: `output`.
+#[track_caller]
+pub fn host_const(graph: &Graph, value: Tensor, dtype: DType) -> OpBuilder {
+    graph.op("HostConst").attr("value", value).attr("dtype", dtype)
+}
+
 /// The same tensor.
 ///
 /// Op `Identity`. Output: `output`.
@@ -218,4 +226,12 @@ pub fn stop_gradient(graph: &Graph, input: impl Operand) -> OpBuilder {
 #[track_caller]
 pub fn switch(graph: &Graph, data: impl Operand, pred: impl Operand) -> OpBuilder {
     graph.op("Switch").input(data).input(pred)
+}
+
+/// Waits for a device, which a CPU never needs.
+///
+/// Op `SyncDevice`. No outputs.
+#[track_caller]
+pub fn sync_device(graph: &Graph) -> OpBuilder {
+    graph.op("SyncDevice")
 }

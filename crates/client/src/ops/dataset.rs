@@ -434,6 +434,44 @@ pub fn dataset_cardinality(graph: &Graph, input_dataset: impl Operand) -> OpBuil
     graph.op("DatasetCardinality").input(input_dataset)
 }
 
+/// A number that tells pipelines apart by what they compute.
+///
+/// Op `DatasetFingerprint`. Output: `fingerprint: uint64`.
+#[track_caller]
+pub fn dataset_fingerprint(graph: &Graph, input_dataset: impl Operand) -> OpBuilder {
+    graph.op("DatasetFingerprint").input(input_dataset)
+}
+
+/// The dataset that a graph makes.
+///
+/// Op `DatasetFromGraph`. Output: `handle: variant`.
+#[track_caller]
+pub fn dataset_from_graph(graph: &Graph, graph_def: impl Operand) -> OpBuilder {
+    graph.op("DatasetFromGraph").input(graph_def)
+}
+
+/// A dataset as the graph that makes it.
+///
+/// Op `DatasetToGraph`. Output: `graph: string`.
+///
+/// Attributes with defaults: `stateful_whitelist: list(string) = []`,
+/// `allow_stateful: bool = false`, `strip_device_assignment: bool = false`.
+#[track_caller]
+pub fn dataset_to_graph(graph: &Graph, input_dataset: impl Operand) -> OpBuilder {
+    graph.op("DatasetToGraph").input(input_dataset)
+}
+
+/// A dataset as the graph that makes it.
+///
+/// Op `DatasetToGraphV2`. Output: `graph: string`.
+///
+/// Attributes with defaults: `external_state_policy: int = 0`,
+/// `strip_device_assignment: bool = false`.
+#[track_caller]
+pub fn dataset_to_graph_v2(graph: &Graph, input_dataset: impl Operand) -> OpBuilder {
+    graph.op("DatasetToGraphV2").input(input_dataset)
+}
+
 /// The only element of a dataset.
 ///
 /// Op `DatasetToSingleElement`. Output: `components` (a list).
@@ -1132,6 +1170,25 @@ pub fn experimental_scan_dataset(
         .attr("output_shapes", output_shapes.to_vec())
 }
 
+/// The elements of a dataset, after a pause before each.
+///
+/// Op `ExperimentalSleepDataset`. Output: `handle: variant`.
+#[track_caller]
+pub fn experimental_sleep_dataset(
+    graph: &Graph,
+    input_dataset: impl Operand,
+    sleep_microseconds: impl Operand,
+    output_types: &[DType],
+    output_shapes: &[PartialShape],
+) -> OpBuilder {
+    graph
+        .op("ExperimentalSleepDataset")
+        .input(input_dataset)
+        .input(sleep_microseconds)
+        .attr("output_types", output_types.to_vec())
+        .attr("output_shapes", output_shapes.to_vec())
+}
+
 /// Runs of elements that overlap, stacked.
 ///
 /// Op `ExperimentalSlidingWindowDataset`. Output: `handle: variant`.
@@ -1151,6 +1208,27 @@ pub fn experimental_sliding_window_dataset(
         .input(window_size)
         .input(window_shift)
         .input(window_stride)
+        .attr("output_types", output_types.to_vec())
+        .attr("output_shapes", output_shapes.to_vec())
+}
+
+/// The rows that a query of an SQLite database gives.
+///
+/// Op `ExperimentalSqlDataset`. Output: `handle: variant`.
+#[track_caller]
+pub fn experimental_sql_dataset(
+    graph: &Graph,
+    driver_name: impl Operand,
+    data_source_name: impl Operand,
+    query: impl Operand,
+    output_types: &[DType],
+    output_shapes: &[PartialShape],
+) -> OpBuilder {
+    graph
+        .op("ExperimentalSqlDataset")
+        .input(driver_name)
+        .input(data_source_name)
+        .input(query)
         .attr("output_types", output_types.to_vec())
         .attr("output_shapes", output_shapes.to_vec())
 }
@@ -1416,6 +1494,31 @@ pub fn get_options(graph: &Graph, input_dataset: impl Operand) -> OpBuilder {
     graph.op("GetOptions").input(input_dataset)
 }
 
+/// All elements of a dataset in a random order, without a buffer.
+///
+/// Op `GlobalShuffleDataset`. Output: `handle: variant`.
+///
+/// Attributes with defaults: `reshuffle_each_iteration: bool = true`, `metadata: string = ""`.
+#[track_caller]
+pub fn global_shuffle_dataset(
+    graph: &Graph,
+    input_dataset: impl Operand,
+    seed: impl Operand,
+    seed2: impl Operand,
+    seed_generator: impl Operand,
+    output_types: &[DType],
+    output_shapes: &[PartialShape],
+) -> OpBuilder {
+    graph
+        .op("GlobalShuffleDataset")
+        .input(input_dataset)
+        .input(seed)
+        .input(seed2)
+        .input(seed_generator)
+        .attr("output_types", output_types.to_vec())
+        .attr("output_shapes", output_shapes.to_vec())
+}
+
 /// One element for each key: what all elements of the key are reduced to.
 ///
 /// Op `GroupByReducerDataset`. Output: `handle: variant`.
@@ -1495,6 +1598,35 @@ pub fn ignore_errors_dataset(
     graph
         .op("IgnoreErrorsDataset")
         .input(input_dataset)
+        .attr("output_types", output_types.to_vec())
+        .attr("output_shapes", output_shapes.to_vec())
+}
+
+/// The rows of what a function makes of elements, which another function finds by number.
+///
+/// Op `IndexFlatMapDataset`. Output: `handle: variant`.
+///
+/// Attributes with defaults: `metadata: string = ""`.
+#[track_caller]
+pub fn index_flat_map_dataset(
+    graph: &Graph,
+    input_dataset: impl Operand,
+    map_func_other_args: impl IntoIterator<Item = impl Operand>,
+    index_map_func_other_args: impl IntoIterator<Item = impl Operand>,
+    output_cardinality: impl Operand,
+    map_func: Func,
+    index_map_func: Func,
+    output_types: &[DType],
+    output_shapes: &[PartialShape],
+) -> OpBuilder {
+    graph
+        .op("IndexFlatMapDataset")
+        .input(input_dataset)
+        .inputs(map_func_other_args)
+        .inputs(index_map_func_other_args)
+        .input(output_cardinality)
+        .attr("map_func", map_func)
+        .attr("index_map_func", index_map_func)
         .attr("output_types", output_types.to_vec())
         .attr("output_shapes", output_shapes.to_vec())
 }
@@ -2939,6 +3071,25 @@ pub fn skip_dataset(
         .attr("output_shapes", output_shapes.to_vec())
 }
 
+/// The elements of a dataset, after a pause before each.
+///
+/// Op `SleepDataset`. Output: `handle: variant`.
+#[track_caller]
+pub fn sleep_dataset(
+    graph: &Graph,
+    input_dataset: impl Operand,
+    sleep_microseconds: impl Operand,
+    output_types: &[DType],
+    output_shapes: &[PartialShape],
+) -> OpBuilder {
+    graph
+        .op("SleepDataset")
+        .input(input_dataset)
+        .input(sleep_microseconds)
+        .attr("output_types", output_types.to_vec())
+        .attr("output_shapes", output_shapes.to_vec())
+}
+
 /// Runs of elements that overlap, stacked.
 ///
 /// Op `SlidingWindowDataset`. Output: `handle: variant`.
@@ -3006,6 +3157,27 @@ pub fn sparse_tensor_slice_dataset(
     dense_shape: impl Operand,
 ) -> OpBuilder {
     graph.op("SparseTensorSliceDataset").input(indices).input(values).input(dense_shape)
+}
+
+/// The rows that a query of an SQLite database gives.
+///
+/// Op `SqlDataset`. Output: `handle: variant`.
+#[track_caller]
+pub fn sql_dataset(
+    graph: &Graph,
+    driver_name: impl Operand,
+    data_source_name: impl Operand,
+    query: impl Operand,
+    output_types: &[DType],
+    output_shapes: &[PartialShape],
+) -> OpBuilder {
+    graph
+        .op("SqlDataset")
+        .input(driver_name)
+        .input(data_source_name)
+        .input(query)
+        .attr("output_types", output_types.to_vec())
+        .attr("output_shapes", output_shapes.to_vec())
 }
 
 /// The records of TFRecord files.
@@ -3223,6 +3395,27 @@ pub fn unique_dataset(
 #[track_caller]
 pub fn unwrap_dataset_variant(graph: &Graph, input_handle: impl Operand) -> OpBuilder {
     graph.op("UnwrapDatasetVariant").input(input_handle)
+}
+
+/// Datasets one after the other, of each as much as its weight allows.
+///
+/// Op `WeightedFlatMapDataset`. Output: `handle: variant`.
+///
+/// Attributes with defaults: `metadata: string = ""`.
+#[track_caller]
+pub fn weighted_flat_map_dataset(
+    graph: &Graph,
+    input_datasets: impl IntoIterator<Item = impl Operand>,
+    weights: impl IntoIterator<Item = impl Operand>,
+    output_types: &[DType],
+    output_shapes: &[PartialShape],
+) -> OpBuilder {
+    graph
+        .op("WeightedFlatMapDataset")
+        .inputs(input_datasets)
+        .inputs(weights)
+        .attr("output_types", output_types.to_vec())
+        .attr("output_shapes", output_shapes.to_vec())
 }
 
 /// Runs of elements, each as a dataset.

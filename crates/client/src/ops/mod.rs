@@ -41,6 +41,10 @@ mod prelude {
 #[rustfmt::skip]
 pub mod array;
 #[rustfmt::skip]
+pub mod batch;
+#[rustfmt::skip]
+pub mod collective;
+#[rustfmt::skip]
 pub mod control;
 #[rustfmt::skip]
 pub mod data_flow;

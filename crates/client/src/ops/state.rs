@@ -108,12 +108,28 @@ pub fn disable_copy_on_read(graph: &Graph, resource: impl Operand) -> OpBuilder 
     graph.op("DisableCopyOnRead").input(resource)
 }
 
+/// Whether a handle keeps its resource alive.
+///
+/// Op `IsResourceHandleRefCounting`. Output: `result: bool`.
+#[track_caller]
+pub fn is_resource_handle_ref_counting(graph: &Graph, handle: impl Operand) -> OpBuilder {
+    graph.op("IsResourceHandleRefCounting").input(handle)
+}
+
 /// Whether a variable has a value.
 ///
 /// Op `IsVariableInitialized`. Output: `is_initialized: bool`.
 #[track_caller]
 pub fn is_variable_initialized(graph: &Graph, ref_: impl Operand) -> OpBuilder {
     graph.op("IsVariableInitialized").input(ref_)
+}
+
+/// The same handle without its hold on the resource.
+///
+/// Op `MakeWeakResourceHandle`. Output: `dup: resource`.
+#[track_caller]
+pub fn make_weak_resource_handle(graph: &Graph, handle: impl Operand) -> OpBuilder {
+    graph.op("MakeWeakResourceHandle").input(handle)
 }
 
 /// Waits for a mutex and locks it until the lock is gone.

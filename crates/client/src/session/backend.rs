@@ -1,35 +1,21 @@
-//! Where a session's steps run: on a master of this process, or on one behind the network.
+//! An open session, and how much of the graph its master has.
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
-use tensorfleet_cluster as cluster;
-use tensorfleet_cluster::{Callable, Master, StepCall, StepReply};
+use tensorfleet_cluster::client::{MasterClient, SessionClient};
+use tensorfleet_cluster::{Callable, SessionOptions, StepCall, StepReply};
 use tensorfleet_graph::{FunctionLibrary, NodeDef};
 use tensorfleet_planner::Device;
-use tensorfleet_rpc::{RemoteMaster, RemoteSession};
 use tensorfleet_tensor::{Code, Result, Tensor};
-use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 
 use crate::graph::Graph;
 
-/// A master to open a session on.
-pub(super) enum Target {
-    Local(Arc<Master>),
-    Remote(RemoteMaster),
-}
-
-impl Target {
-    pub(super) fn remote(target: &str, runtime: &Handle) -> Result<Target> {
-        Ok(Target::Remote(RemoteMaster::new(target, runtime)?))
-    }
-}
-
 /// An open session.
 #[derive(Debug)]
 pub(super) struct Backend {
-    place: Place,
+    session: Arc<dyn SessionClient>,
     /// How much of the graph the master has. Locked while it is brought up to date, so that two
     /// steps do not send the same nodes.
     sent: Mutex<Sent>,
@@ -38,16 +24,9 @@ pub(super) struct Backend {
 }
 
 #[derive(Debug)]
-enum Place {
-    Local { master: Arc<Master>, session: Arc<cluster::Session> },
-    Remote { master: RemoteMaster, handle: String },
-}
-
-#[derive(Debug)]
 struct Sent {
     nodes: usize,
     functions: FxHashSet<String>,
-    remote: Option<RemoteSession>,
 }
 
 impl Sent {
@@ -67,43 +46,26 @@ impl Sent {
 
 impl Backend {
     pub(super) async fn open(
-        target: Target,
+        master: &dyn MasterClient,
         graph: &Graph,
-        options: cluster::SessionOptions,
+        options: SessionOptions,
     ) -> Result<Backend> {
-        let mut sent = Sent { nodes: 0, functions: FxHashSet::default(), remote: None };
+        let mut sent = Sent { nodes: 0, functions: FxHashSet::default() };
         let (nodes, library) = sent.news(graph);
         let known = sent.nodes;
-        let place = match target {
-            Target::Local(master) => {
-                let session = master.create_session(nodes, library, options).await?;
-                Place::Local { master, session }
-            }
-            Target::Remote(master) => {
-                let session = master.create_session(&nodes, &library, &options).await?;
-                let handle = session.handle.clone();
-                sent.remote = Some(session);
-                Place::Remote { master, handle }
-            }
-        };
-        Ok(Backend { place, sent: Mutex::new(sent), known: known.into() })
+        let session = master.create_session(nodes, library, options).await?;
+        Ok(Backend { session, sent: Mutex::new(sent), known: known.into() })
     }
 
     pub(super) async fn run(&self, graph: &Graph, call: StepCall) -> Result<StepReply> {
         self.update(graph).await?;
-        match &self.place {
-            Place::Local { session, .. } => session.run(call).await,
-            Place::Remote { master, handle } => master.run_step(handle, call).await,
-        }
+        self.session.run(call).await
     }
 
     /// Prepares a step; returns by which number the master knows it.
     pub(super) async fn make_callable(&self, graph: &Graph, callable: Callable) -> Result<i64> {
         self.update(graph).await?;
-        match &self.place {
-            Place::Local { session, .. } => session.make_callable(callable).await,
-            Place::Remote { master, handle } => master.make_callable(handle, callable).await,
-        }
+        self.session.make_callable(callable).await
     }
 
     pub(super) async fn run_callable(
@@ -111,20 +73,11 @@ impl Backend {
         callable: i64,
         feeds: Vec<Tensor>,
     ) -> Result<StepReply> {
-        match &self.place {
-            Place::Local { session, .. } => session.run_callable(callable, feeds).await,
-            Place::Remote { master, handle } => master.run_callable(handle, callable, &feeds).await,
-        }
+        self.session.run_callable(callable, feeds).await
     }
 
     pub(super) async fn release_callable(&self, callable: i64) -> Result<()> {
-        match &self.place {
-            Place::Local { session, .. } => {
-                session.release_callable(callable);
-                Ok(())
-            }
-            Place::Remote { master, handle } => master.release_callable(handle, callable).await,
-        }
+        self.session.release_callable(callable).await
     }
 
     /// Sends the nodes that the graph has gained.
@@ -140,13 +93,7 @@ impl Backend {
         if nodes.is_empty() {
             return Ok(());
         }
-        let outcome = match &self.place {
-            Place::Local { session, .. } => session.extend(nodes, library, None).map(|_| ()),
-            Place::Remote { master, .. } => match &mut sent.remote {
-                Some(remote) => master.extend_session(remote, &nodes, &library).await,
-                None => Ok(()),
-            },
-        };
+        let outcome = self.session.extend(nodes, library).await;
         if outcome.is_err() {
             sent.nodes = before;
         }
@@ -155,18 +102,11 @@ impl Backend {
     }
 
     pub(super) async fn devices(&self) -> Result<Vec<Device>> {
-        match &self.place {
-            Place::Local { session, .. } => Ok(session.devices.clone()),
-            Place::Remote { master, handle } => master.list_devices(handle).await,
-        }
+        self.session.devices().await
     }
 
     pub(super) async fn close(&self) -> Result<()> {
-        let outcome = match &self.place {
-            Place::Local { master, session } => master.close_session(&session.handle).await,
-            Place::Remote { master, handle } => master.close_session(handle).await,
-        };
-        match outcome {
+        match self.session.close().await {
             // It is closed already.
             Err(error) if error.code() == Code::Aborted => Ok(()),
             outcome => outcome,

@@ -3,10 +3,11 @@
 
 use std::fmt;
 
-use tensorfleet_cluster as cluster;
+use tensorfleet_cluster::{self as cluster, StepReply};
 use tensorfleet_tensor::{Result, Tensor, invalid_argument};
 
 use super::feed::Fed;
+use super::fetch::Wanted;
 use super::tuples::for_each_tuple;
 use super::{Fetch, Fetches, RunOptions, Session, finish, wait};
 use crate::convert::IntoTensor;
@@ -34,8 +35,11 @@ pub struct Callable<'s, F> {
     session: &'s Session,
     feeds: Vec<Fed>,
     fetches: F,
+    /// The feeds that are fetched: their values are known.
+    fed: Vec<usize>,
     order: Vec<usize>,
-    handle: i64,
+    /// The master's name for it, if it has anything to do.
+    handle: Option<i64>,
 }
 
 impl<F> fmt::Debug for Callable<'_, F> {
@@ -73,7 +77,12 @@ impl Session {
             feeds.into_iter().map(|output| Fed::new(&self.graph, output)).collect::<Result<_>>()?;
         let mut wanted = Fetches::new(&self.graph);
         fetches.request(&mut wanted)?;
-        let (names, targets, order) = wanted.into_parts();
+        let wanted = wanted.beside(feeds.iter().map(|fed| &fed.name));
+        let is_known = wanted.is_known();
+        let Wanted { names, targets, fed, order } = wanted;
+        if is_known {
+            return Ok(Callable { session: self, feeds, fetches, fed, order, handle: None });
+        }
         let callable = cluster::Callable {
             feeds: feeds.iter().map(|fed| fed.name.clone()).collect(),
             fetches: names,
@@ -82,8 +91,8 @@ impl Session {
             options: RunOptions::default().to_cluster(),
         };
         let made = wait(self.handle(), self.backend.make_callable(&self.graph, callable));
-        let handle = made.map_err(|error| self.graph.with_line(error))?;
-        Ok(Callable { session: self, feeds, fetches, order, handle })
+        let handle = Some(made.map_err(|error| self.graph.with_line(error))?);
+        Ok(Callable { session: self, feeds, fetches, fed, order, handle })
     }
 }
 
@@ -118,16 +127,24 @@ impl<F: Fetch> Callable<'_, F> {
         }
         self.feeds.iter().zip(&tensors).try_for_each(|(fed, tensor)| fed.check(tensor))?;
         let session = self.session;
-        let reply = wait(session.handle(), session.backend.run_callable(self.handle, tensors));
-        let reply = reply.map_err(|error| session.graph.with_line(error))?;
+        let fed: Vec<Tensor> = self.fed.iter().map(|&feed| tensors[feed].clone()).collect();
+        let mut reply = match self.handle {
+            None => StepReply::default(),
+            Some(handle) => {
+                let reply = wait(session.handle(), session.backend.run_callable(handle, tensors));
+                reply.map_err(|error| session.graph.with_line(error))?
+            }
+        };
+        reply.tensors.extend(fed);
         Ok(finish(&self.fetches, self.order.clone(), reply)?.0)
     }
 }
 
 impl<F> Drop for Callable<'_, F> {
     fn drop(&mut self) {
+        let Some(handle) = self.handle else { return };
         // A session that is closed, or whose server is gone, has forgotten it already.
-        let release = self.session.backend.release_callable(self.handle);
+        let release = self.session.backend.release_callable(handle);
         let _ = wait(self.session.handle(), async {
             tokio::time::timeout(super::CLOSE_TIMEOUT, release).await.unwrap_or(Ok(()))
         });
@@ -226,7 +243,7 @@ mod tests {
         check(|graph, session| {
             let x = graph.constant(1i64);
             let step = session.callable([], &x).unwrap();
-            let handle = step.handle;
+            let handle = step.handle.unwrap();
             let run = || wait(session.handle(), session.backend.run_callable(handle, Vec::new()));
             assert_eq!(run().unwrap().tensors.len(), 1);
             drop(step);
@@ -248,6 +265,21 @@ mod tests {
             let expected = "Placeholder:0 has shape [2], but is fed with a tensor of shape [3]";
             assert_eq!(message(long), expected);
             assert_eq!(step.run([[1.0f32, 2.0]]).unwrap(), [1.0, 2.0]);
+        });
+    }
+
+    #[test]
+    fn what_is_fed_and_fetched_comes_back_as_fed() {
+        check(|graph, session| {
+            let x = graph.placeholder::<f32>([]);
+            let (y, unused) = (&x * 2.0f32, graph.placeholder::<i32>([]));
+            let z = &y + 1.0f32;
+            let fetches = || (z.value::<f32>(), x.value::<f32>(), y.value::<f32>());
+            let fed = ((&unused, 7i32), (&y, 5.0f32), (&x, 1.0f32));
+            assert_eq!(session.run(fed, fetches()).unwrap(), (6.0, 1.0, 5.0));
+            assert_eq!(session.run((&x, 1.0f32), x.value::<f32>()).unwrap(), 1.0);
+            let step = session.callable([&unused, &y, &x], fetches()).unwrap();
+            assert_eq!(step.run((7i32, 5.0f32, 1.0f32)).unwrap(), (6.0, 1.0, 5.0));
         });
     }
 

@@ -67,13 +67,21 @@ impl Feeds {
     pub fn push(&mut self, output: &Output, tensor: Tensor) -> Result<()> {
         let fed = Fed::new(&self.graph, output)?;
         fed.check(&tensor)?;
-        self.named.push((fed.name, tensor));
+        self.put(fed.name, tensor);
         Ok(())
     }
 
     /// Adds tensors that have been checked before.
     pub(super) fn extend_named(&mut self, named: Vec<(String, Tensor)>) {
-        self.named.extend(named);
+        named.into_iter().for_each(|(name, tensor)| self.put(name, tensor));
+    }
+
+    /// Of two values for one output the last counts.
+    fn put(&mut self, name: String, tensor: Tensor) {
+        match self.named.iter_mut().find(|(fed, _)| *fed == name) {
+            Some((_, value)) => *value = tensor,
+            None => self.named.push((name, tensor)),
+        }
     }
 
     pub(super) fn into_named(self) -> Vec<(String, Tensor)> {

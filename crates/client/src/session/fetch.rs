@@ -154,8 +154,43 @@ impl Fetches {
         Ok(())
     }
 
-    pub(super) fn into_parts(self) -> (Vec<String>, Vec<String>, Vec<usize>) {
-        (self.names, self.targets, self.order)
+    /// What a step with these feeds has to do.
+    pub(super) fn beside<'a>(self, feeds: impl Iterator<Item = &'a String>) -> Wanted {
+        let feeds: FxHashMap<&String, usize> =
+            feeds.enumerate().map(|(index, name)| (name, index)).collect();
+        let fed: Vec<usize> =
+            self.names.iter().filter_map(|name| feeds.get(name).copied()).collect();
+        let (mut next, mut next_fed) = (0, self.names.len() - fed.len());
+        let positions: Vec<usize> = self
+            .names
+            .iter()
+            .map(|name| {
+                let counter = if feeds.contains_key(name) { &mut next_fed } else { &mut next };
+                *counter += 1;
+                *counter - 1
+            })
+            .collect();
+        let order = self.order.into_iter().map(|position| positions[position]).collect();
+        let names = self.names.into_iter().filter(|name| !feeds.contains_key(name)).collect();
+        Wanted { names, targets: self.targets, fed, order }
+    }
+}
+
+/// What a step is asked for, without what it is fed with: that is known.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    pub(super) names: Vec<String>,
+    pub(super) targets: Vec<String>,
+    /// The feeds that are asked for.
+    pub(super) fed: Vec<usize>,
+    /// For each request, the position of its tensor among `names` and, after them, `fed`.
+    pub(super) order: Vec<usize>,
+}
+
+impl Wanted {
+    /// Whether there is nothing to run.
+    pub(super) fn is_known(&self) -> bool {
+        !self.fed.is_empty() && self.names.is_empty() && self.targets.is_empty()
     }
 }
 

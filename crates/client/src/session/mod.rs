@@ -13,15 +13,18 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tensorfleet_cluster::{StepCall, StepReply};
+use tensorfleet_cluster::client::MasterClient;
+use tensorfleet_cluster::{LocalMaster, StepCall, StepReply};
 use tensorfleet_planner::Device;
+use tensorfleet_rpc::RemoteMaster;
 use tensorfleet_server::Host;
-use tensorfleet_tensor::{Error, Result, cancelled, deadline_exceeded, unavailable};
+use tensorfleet_tensor::{Error, Result, Tensor, cancelled, deadline_exceeded, unavailable};
 use tokio::runtime::{Handle, Runtime, RuntimeFlavor};
 use tokio::task::JoinHandle;
 
 pub use self::callable::{Callable, Values};
 pub use self::feed::{Feed, Feeds};
+use self::fetch::Wanted;
 pub use self::fetch::{Fetch, FetchedAs, Fetches, Reply, Typed};
 pub use self::monitored::MonitoredSession;
 pub use self::options::{NodeTrace, RunMetadata, RunOptions, SessionOptions};
@@ -94,8 +97,8 @@ impl Session {
     pub fn in_process(graph: &Graph, options: &SessionOptions) -> Result<Session> {
         graph.check()?;
         let host = options.host_config().host()?;
-        let master = backend::Target::Local(host.lone_master());
-        Session::open(graph, master, "in this process", Threads::Host(host), options)
+        let master = LocalMaster(host.lone_master());
+        Session::open(graph, &master, "in this process", Threads::Host(host), options)
     }
 
     /// Opens a session on a tensorfleet or TensorFlow server, as `grpc://localhost:2222`. A server
@@ -139,18 +142,18 @@ impl Session {
             .enable_all()
             .build()
             .map_err(|error| unavailable!("threads cannot be started: {error}"))?;
-        let master = backend::Target::remote(target, runtime.handle())?;
-        Session::open(graph, master, target, Threads::Own(Some(runtime)), options)
+        let master = RemoteMaster::new(target, runtime.handle())?;
+        Session::open(graph, &master, target, Threads::Own(Some(runtime)), options)
     }
 
     fn open(
         graph: &Graph,
-        target: backend::Target,
+        master: &dyn MasterClient,
         place: &str,
         threads: Threads,
         options: &SessionOptions,
     ) -> Result<Session> {
-        let opening = Backend::open(target, graph, options.to_cluster());
+        let opening = Backend::open(master, graph, options.to_cluster());
         let backend = match options.open_limit() {
             None => wait(threads.handle(), opening)?,
             Some(limit) => wait(threads.handle(), async move {
@@ -229,8 +232,12 @@ impl Session {
         feeds: impl Feed,
         fetches: F,
     ) -> Result<(F::Value, RunMetadata)> {
-        let (call, order) = self.prepare(options, feeds, &fetches)?;
-        let reply = self.step(call)?;
+        let Prepared { call, order, fed } = self.prepare(options, feeds, &fetches)?;
+        let mut reply = match call {
+            None => StepReply::default(),
+            Some(call) => self.step(call)?,
+        };
+        reply.tensors.extend(fed);
         finish(&fetches, order, reply)
     }
 
@@ -262,10 +269,17 @@ impl Session {
     /// # }
     /// ```
     pub async fn run_async<F: Fetch>(&self, feeds: impl Feed, fetches: F) -> Result<F::Value> {
-        let (call, order) = self.prepare(&RunOptions::default(), feeds, &fetches)?;
+        let Prepared { call, order, fed } =
+            self.prepare(&RunOptions::default(), feeds, &fetches)?;
         let (backend, graph) = (Arc::clone(&self.backend), self.graph.clone());
-        let step = self.handle().spawn(async move { backend.run(&graph, call).await });
-        let reply = AbortOnDrop(step).await.map_err(|error| self.graph.with_line(error))?;
+        let step = self.handle().spawn(async move {
+            match call {
+                None => Ok(StepReply::default()),
+                Some(call) => backend.run(&graph, call).await,
+            }
+        });
+        let mut reply = AbortOnDrop(step).await.map_err(|error| self.graph.with_line(error))?;
+        reply.tensors.extend(fed);
         Ok(finish(&fetches, order, reply)?.0)
     }
 
@@ -274,21 +288,20 @@ impl Session {
         options: &RunOptions,
         feeds: impl Feed,
         fetches: &impl Fetch,
-    ) -> Result<(StepCall, Vec<usize>)> {
+    ) -> Result<Prepared> {
         self.graph.check()?;
         let mut fed = Feeds::new(&self.graph);
         feeds.add_to(&mut fed)?;
+        let feeds = fed.into_named();
         let mut wanted = Fetches::new(&self.graph);
         fetches.request(&mut wanted)?;
-        let (names, targets, order) = wanted.into_parts();
-        let call = StepCall {
-            feeds: fed.into_named(),
-            fetches: names,
-            targets,
-            connections: Vec::new(),
-            options: options.to_cluster(),
-        };
-        Ok((call, order))
+        let wanted = wanted.beside(feeds.iter().map(|(name, _)| name));
+        let is_known = wanted.is_known();
+        let Wanted { names: fetches, targets, fed, order } = wanted;
+        let fed = fed.into_iter().map(|feed| feeds[feed].1.clone()).collect();
+        let (connections, options) = (Vec::new(), options.to_cluster());
+        let call = StepCall { feeds, fetches, targets, connections, options };
+        Ok(Prepared { call: (!is_known).then_some(call), order, fed })
     }
 
     /// All devices that the session can use.
@@ -363,6 +376,17 @@ impl Drop for Threads {
             runtime.shutdown_background();
         }
     }
+}
+
+/// A step that can be run.
+struct Prepared {
+    /// What the backend has to run, if anything.
+    call: Option<StepCall>,
+    /// For each request, the position of its tensor among those that the step returns and, after
+    /// them, `fed`.
+    order: Vec<usize>,
+    /// The fetched tensors that are fed.
+    fed: Vec<Tensor>,
 }
 
 fn finish<F: Fetch>(

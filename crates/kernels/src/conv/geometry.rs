@@ -61,13 +61,16 @@ impl Axis {
     }
 
     /// The taps of the filter that meet the input at output position `at`, and the input position of
-    /// the first of them.
+    /// the first of them; the start of the input if there are none.
     pub(crate) fn taps(&self, at: usize) -> (std::ops::Range<usize>, usize) {
         let start = at * self.stride;
         let first = self.pad.saturating_sub(start).div_ceil(self.dilation).min(self.filter);
         let room = (self.input + self.pad).saturating_sub(start);
         let last = room.div_ceil(self.dilation).clamp(first, self.filter);
-        (first..last, (start + first * self.dilation).saturating_sub(self.pad))
+        if first == last {
+            return (first..last, 0);
+        }
+        (first..last, start + first * self.dilation - self.pad)
     }
 }
 
@@ -191,6 +194,8 @@ mod tests {
                 assert_eq!(taps.clone().collect::<Vec<_>>(), expected, "{axis:?} at {at}");
                 if let Some(first) = expected.first() {
                     assert_eq!(start, at * axis.stride + first * axis.dilation - axis.pad);
+                } else {
+                    assert_eq!(start, 0, "{axis:?} at {at}");
                 }
             }
         }

@@ -114,6 +114,7 @@ fn shapes() -> Vec<Conv> {
         // Scattered: strides with padding, dilations, rows without input.
         image(3, Axis::same(9, 7, 2, 1), Axis::same(11, 7, 2, 1), 3, 18),
         image(2, Axis::new(3, 4, 2, 2, (5, 6)), Axis::new(5, 5, 3, 1, (7, 8)), 8, 6),
+        image(2, Axis::new(3, 4, 1, 1, (0, 2)), Axis::new(3, 4, 2, 1, (0, 9)), 2, 3),
         // One pixel at a time.
         image(2, Axis::valid(5, 1, 1, 1), Axis::valid(6, 1, 1, 1), 7, 40),
         image(1, Axis::new(4, 1, 1, 1, (1, 1)), Axis::valid(6, 1, 1, 1), 3, 5),

@@ -87,7 +87,7 @@ pub(crate) fn concat(
     axis_name: &str,
     ctx: &KernelContext<'_>,
 ) -> Result<Tensor> {
-    let Some(axis) = single(axis)? else {
+    let Some(axis) = single(axis)?.filter(|_| axis.rank() < 2) else {
         return Err(invalid_argument!(
             "{axis_name} tensor should be a scalar integer, but got shape {}",
             axis.shape()
@@ -95,11 +95,11 @@ pub(crate) fn concat(
     };
     let first = values[0];
     let rank = first.rank();
+    let scalars =
+        || invalid_argument!("ConcatOp : Can't concatenate scalars (use tf.stack instead)");
     let Some(axis) = axis_in(axis, rank) else {
-        if rank == 0 {
-            return Err(invalid_argument!(
-                "ConcatOp : Can't concatenate scalars (use tf.stack instead)"
-            ));
+        if rank == 0 && axis == 0 {
+            return Err(scalars());
         }
         return Err(invalid_argument!(
             "ConcatOp : Expected concatenating dimensions in the range [{}, {rank}), but got {axis}",
@@ -109,6 +109,9 @@ pub(crate) fn concat(
     let mut dims = dims_of(first);
     dims[axis] = 0;
     for (i, value) in values.iter().enumerate() {
+        if value.rank() == 0 {
+            return Err(scalars());
+        }
         if value.rank() != rank {
             return Err(invalid_argument!(
                 "ConcatOp : Ranks of all input tensors should match: shape[0] = {} vs. shape[{i}] = {}",

@@ -37,40 +37,19 @@ const ATTRS: &[&str] =
 
 const ALL_AND_BYTES: &[DType] = &types::join::<19>(types::ALL, &[DType::QInt8]);
 
-#[derive(Debug)]
-struct Blocks {
-    size: usize,
-    channels_last: bool,
-}
-
-impl Blocks {
-    fn new(attrs: &Attrs<'_>) -> Result<Blocks> {
-        let size = usize::try_from(attrs.int("block_size")?).unwrap_or(0);
-        if size < 2 {
-            return Err(invalid_argument!("Block size should be > 1, but was: {size}"));
-        }
-        let channels_last = match &attrs.string("data_format")?[..] {
-            "NHWC" => true,
-            "NCHW" => false,
-            other => {
-                return Err(invalid_argument!("data_format {other} is not supported on CPU"));
-            }
-        };
-        Ok(Blocks { size, channels_last })
+/// Reads the side of a block, at most `most`. Only images with channels last have kernels on a CPU.
+fn block_size(attrs: &Attrs<'_>, most: Option<i64>) -> Result<usize> {
+    let format = attrs.string("data_format")?;
+    if format != "NHWC" {
+        return Err(invalid_argument!("Only NHWC data_format supported on CPU. Got {format}"));
     }
-
-    /// Height, width and channels of a batch of images.
-    fn image(&self, dims: [usize; 4]) -> [usize; 3] {
-        let [_, a, b, c] = dims;
-        if self.channels_last { [a, b, c] } else { [b, c, a] }
-    }
-
-    fn images(&self, batch: usize, [height, width, channels]: [usize; 3]) -> [usize; 4] {
-        if self.channels_last {
-            [batch, height, width, channels]
-        } else {
-            [batch, channels, height, width]
+    let size = attrs.int("block_size")?;
+    match most {
+        Some(most) if size < 2 || size > most => {
+            Err(invalid_argument!("Block size should be > 1 and <= {most} but was: {size}"))
         }
+        None if size < 2 => Err(invalid_argument!("Block size should be > 1, but was: {size}")),
+        _ => Ok(size as usize),
     }
 }
 
@@ -87,53 +66,53 @@ fn rearrange(
 }
 
 #[derive(Debug)]
-struct SpaceToDepth(Blocks);
+struct SpaceToDepth {
+    size: usize,
+}
 
 impl Kernel for SpaceToDepth {
     fn new(attrs: &Attrs<'_>) -> Result<SpaceToDepth> {
-        Ok(SpaceToDepth(Blocks::new(attrs)?))
+        Ok(SpaceToDepth { size: block_size(attrs, None)? })
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let input = ctx.take_input(0)?;
-        let size = self.0.size;
-        let &[batch, a, b, c] = input.dims() else {
+        let size = self.size;
+        let &[batch, height, width, channels] = input.dims() else {
             return Err(invalid_argument!("Input rank should be 4 instead of {}", input.rank()));
         };
-        let [height, width, channels] = self.0.image([batch, a, b, c]);
         if height % size != 0 || width % size != 0 {
             return Err(invalid_argument!(
                 "Image width {width} and height {height} should be divisible by block_size: {size}"
             ));
         }
         let view = View::of(input.dims());
-        let view = if self.0.channels_last {
-            view.split(1, size).split(3, size).permuted(&[0, 1, 3, 2, 4, 5])
-        } else {
-            view.split(2, size).split(4, size).permuted(&[0, 3, 5, 1, 2, 4])
-        };
+        let view = view.split(1, size).split(3, size).permuted(&[0, 1, 3, 2, 4, 5]);
         let depth = channels.saturating_mul(size).saturating_mul(size);
-        let dims = self.0.images(batch, [height / size, width / size, depth]);
-        rearrange(ctx, view, &dims, &input)
+        rearrange(ctx, view, &[batch, height / size, width / size, depth], &input)
     }
 }
 
 #[derive(Debug)]
-struct DepthToSpace(Blocks);
+struct DepthToSpace {
+    size: usize,
+}
+
+/// The largest side of a block whose area TensorFlow can count.
+const MOST: i64 = 46340;
 
 impl Kernel for DepthToSpace {
     fn new(attrs: &Attrs<'_>) -> Result<DepthToSpace> {
-        Ok(DepthToSpace(Blocks::new(attrs)?))
+        Ok(DepthToSpace { size: block_size(attrs, Some(MOST))? })
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let input = ctx.take_input(0)?;
-        let size = self.0.size;
-        let &[batch, a, b, c] = input.dims() else {
+        let size = self.size;
+        let &[batch, height, width, channels] = input.dims() else {
             return Err(invalid_argument!("Input rank should be: 4 instead of: {}", input.rank()));
         };
-        let [height, width, channels] = self.0.image([batch, a, b, c]);
-        let block = size.saturating_mul(size);
+        let block = size * size;
         if channels % block != 0 {
             return Err(invalid_argument!(
                 "Input depth dimension {channels} should be divisible by: {block}"
@@ -141,13 +120,9 @@ impl Kernel for DepthToSpace {
         }
         let depth = channels / block;
         let view = View::of(input.dims());
-        let view = if self.0.channels_last {
-            view.split(3, depth).split(3, size).permuted(&[0, 1, 3, 2, 4, 5])
-        } else {
-            view.split(1, depth).split(1, size).permuted(&[0, 3, 4, 1, 5, 2])
-        };
+        let view = view.split(3, depth).split(3, size).permuted(&[0, 1, 3, 2, 4, 5]);
         let (height, width) = (height.saturating_mul(size), width.saturating_mul(size));
-        rearrange(ctx, view, &self.0.images(batch, [height, width, depth]), &input)
+        rearrange(ctx, view, &[batch, height, width, depth], &input)
     }
 }
 

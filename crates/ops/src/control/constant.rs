@@ -15,6 +15,15 @@ pub(super) const OPS: &[Op] = &[
         ..Op::DEFAULT
     },
     Op {
+        name: "HostConst",
+        outputs: &["output: dtype"],
+        attrs: &["value: tensor", "dtype: type"],
+        kernels: &[cpu::<Const>()],
+        shape: Some(const_shape),
+        gradient: Some(no_gradient),
+        ..Op::DEFAULT
+    },
+    Op {
         name: "Placeholder",
         outputs: &["output: dtype"],
         attrs: &["dtype: type", "shape: shape = unknown"],

@@ -119,6 +119,7 @@ pub(super) const OPS: &[Op] = &[
         gradient: Some(switch_gradient),
         ..Op::DEFAULT
     },
+    Op { name: "SyncDevice", stateful: true, kernels: &[cpu::<NoOp>()], ..Op::DEFAULT },
     Op {
         name: "_Arg",
         outputs: &["output: T"],

@@ -66,6 +66,7 @@ pub(super) const OPS: &[Op] = &[
     },
     identity("Snapshot", SNAPSHOT).with_shape(unchanged).with_gradient(through),
     identity("StopGradient", KERNELS).with_shape(unchanged).with_gradient(no_gradient),
+    identity("_EagerConst", KERNELS).with_shape(unchanged).with_gradient(through),
 ];
 
 /// Passes every input to the output of the same number, references as references.

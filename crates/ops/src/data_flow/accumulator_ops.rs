@@ -294,9 +294,18 @@ fn check_sparse(
             ));
         }
     }
+    if let Some(Some(rows)) = expected.first()
+        && let Some((slice, index)) =
+            indices.iter().enumerate().find(|(_, index)| **index >= *rows as i64)
+    {
+        return Err(invalid_argument!(
+            "Shape mismatch: index of slice {slice} exceeded limits of shape; index is {index} \
+             exceeded {rows}"
+        ));
+    }
     if expected.len() > values.rank() {
         return Err(invalid_argument!(
-            "Shape mismatch: expected values rank at least ({}), got ({})",
+            "Shape mismatch: expected values rank at least {}, got {}",
             expected.len(),
             values.rank()
         ));
@@ -308,15 +317,6 @@ fn check_sparse(
                 want.unwrap_or_default()
             ));
         }
-    }
-    if let Some(Some(rows)) = expected.first()
-        && let Some((slice, index)) =
-            indices.iter().enumerate().find(|(_, index)| **index >= *rows as i64)
-    {
-        return Err(invalid_argument!(
-            "Shape mismatch: index of slice {slice} exceeded limits of shape; index is {index} \
-             exceeded {rows}"
-        ));
     }
     Ok(())
 }

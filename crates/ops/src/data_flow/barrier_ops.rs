@@ -87,11 +87,13 @@ impl Kernel for Make {
                  queue to enforce a limited capacity."
             ));
         }
-        let shapes = shapes.iter().map(|shape| {
-            let known = shape.to_shape();
-            known.ok_or_else(|| {
-                invalid_argument!("a barrier needs whole shapes of its components, got {shape}")
-            })
+        let shapes = shapes.iter().map(|shape| match (&shape.dims, shape.to_shape()) {
+            // As in TensorFlow, what is not said is a scalar.
+            (None, _) => Ok(Shape::SCALAR),
+            (_, Some(shape)) => Ok(shape),
+            _ => Err(invalid_argument!(
+                "a barrier needs whole shapes of its components, got {shape}"
+            )),
         });
         let signature =
             Signature { dtypes: dtypes.to_vec(), shapes: shapes.collect::<Result<_>>()? };
@@ -150,7 +152,14 @@ impl Kernel for InsertMany {
             (&input_words(true, &[DType::String, dtypes[index]]), &[]),
         )?;
         let (keys, values) = (ctx.input(1)?, ctx.input(2)?);
-        if keys.rank() != 1 || values.rank() == 0 || keys.dims()[0] != values.dims()[0] {
+        if keys.num_elements() > 0 && values.num_elements() == 0 {
+            return Err(invalid_argument!(
+                "Tensors with no elements are not supported {}: received shape {}",
+                barrier.name,
+                values.shape()
+            ));
+        }
+        if keys.rank() != 1 || keys.dims()[0] != values.dims().first().copied().unwrap_or(1) {
             return Err(invalid_argument!(
                 "Mismatched keys and values: {} and {}",
                 keys.shape(),
@@ -158,8 +167,10 @@ impl Kernel for InsertMany {
             ));
         }
         let keys = keys.strings()?;
-        let rows = (0..keys.len()).map(|at| row(values, at));
-        let rows: Vec<Tensor> = rows.collect::<Result<_>>()?;
+        let rows: Vec<Tensor> = match values.rank() {
+            0 => vec![values.clone()],
+            _ => (0..keys.len()).map(|at| row(values, at)).collect::<Result<_>>()?,
+        };
         barrier.state.change(|state| state.insert(keys, rows, index, shapes))
     }
 }

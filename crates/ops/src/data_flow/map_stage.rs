@@ -246,7 +246,7 @@ impl Resource for StagingMap {
 }
 
 fn scalar_key(key: &Tensor) -> Result<i64> {
-    if !key.shape().is_scalar() {
+    if key.num_elements() != 1 {
         return Err(invalid_argument!(
             "key must be an int64 scalar, got tensor with shape: {}",
             key.shape()
@@ -261,10 +261,8 @@ fn ordered_indices(indices: &Tensor) -> Result<Vec<usize>> {
     if values.windows(2).any(|pair| pair[0] >= pair[1]) {
         return Err(invalid_argument!("Indices are not strictly ordered"));
     }
-    let places = values.iter().map(|&index| {
-        usize::try_from(index).map_err(|_| invalid_argument!("Index '{index}' is negative"))
-    });
-    places.collect()
+    // As in TensorFlow a negative index is a huge one.
+    Ok(values.iter().map(|&index| index as usize).collect())
 }
 
 fn out_of_bounds(index: usize, key: i64, count: usize) -> tensorfleet_tensor::Error {
@@ -288,16 +286,21 @@ impl AsyncKernel for MapStage {
         let key = scalar_key(ctx.input(0)?)?;
         let indices = ordered_indices(ctx.input(1)?)?;
         let values = tensors(&ctx.inputs[2..])?;
+        let (components, limits) = (self.components, self.place.limits);
+        // As in TensorFlow a whole tuple is taken as it is, whatever its indices.
+        let indices = match indices.len() == components {
+            true => (0..components).collect(),
+            false => indices,
+        };
+        if let Some(&index) = indices.iter().find(|&&index| index >= components) {
+            return Err(out_of_bounds(index, key, components));
+        }
         if indices.len() != values.len() {
             return Err(invalid_argument!(
                 "{} values were given for {} indices",
                 values.len(),
                 indices.len()
             ));
-        }
-        let (components, limits) = (self.components, self.place.limits);
-        if let Some(&index) = indices.iter().find(|&&index| index >= components) {
-            return Err(out_of_bounds(index, key, components));
         }
         let more = bytes_of(&values);
         limits.check_size(more)?;

@@ -19,11 +19,12 @@ impl Resource for Counter {
     const TYPE_NAME: &'static str = "tensorfleet::StepCounter";
 }
 
-/// A name that no other array or stack of the step has.
+/// A name that no other array or stack has, in this step or in another: programs compare handles.
 pub(super) fn unique_name(ctx: &KernelContext<'_>, name: &str) -> Result<String> {
     let counter =
         ctx.step().step_resources.lookup_or_create("", "counter", || Ok(Counter::default()))?;
-    Ok(format!("{name}_{}", counter.0.fetch_add(1, Ordering::Relaxed)))
+    let number = counter.0.fetch_add(1, Ordering::Relaxed);
+    Ok(format!("{name}_{:x}_{number}", ctx.step().id.0))
 }
 
 /// Outputs the handle of a resource of the step.

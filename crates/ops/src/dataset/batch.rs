@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use tensorfleet_framework::{Attrs, Op};
-use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
+use tensorfleet_tensor::{DType, Result, Shape, Tensor, failed_precondition, invalid_argument};
 
 use super::dataset::{
     Cardinality, Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature,
     dataset,
 };
+use super::index::{Access, Indexed, checked_count};
 use super::parallel::parallel_calls;
 use super::prefetch::Prefetched;
 use super::scope::Scope;
@@ -129,6 +130,29 @@ impl Dataset for BatchDataset {
         batches(self.input.cardinality(), self.size, self.drop_remainder)
     }
 
+    fn title(&self) -> String {
+        match self.ahead {
+            true => format!("ParallelBatchDatasetOp({})::Dataset", self.size),
+            false => format!("BatchDatasetV2Op({})::Dataset", self.size),
+        }
+    }
+
+    fn indexed(&self) -> Option<&dyn Indexed> {
+        (!self.ahead).then_some(self)
+    }
+
+    fn check_shuffling(&self, op: &str) -> Result<()> {
+        if self.ahead {
+            return Err(failed_precondition!("{op} does not support random access."));
+        }
+        if !self.drop_remainder {
+            return Err(failed_precondition!(
+                "{op} does not support global shuffling with `drop_remainder=False`."
+            ));
+        }
+        self.input.check_shuffling(self.input.kind())
+    }
+
     fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
         let input = scope.iterate(&*self.input)?;
         let batches = Batches::new(input, self.size, self.drop_remainder);
@@ -136,6 +160,35 @@ impl Dataset for BatchDataset {
             return Ok(Box::new(Prefetched::new(scope, Box::new(batches), 1)));
         }
         Ok(Box::new(batches))
+    }
+}
+
+impl Indexed for BatchDataset {
+    fn access(&self, scope: &Scope) -> Result<Box<dyn Access>> {
+        let count = checked_count(&*self.input)?;
+        Ok(Box::new(BatchAt { input: scope.access(&*self.input)?, count, size: self.size }))
+    }
+}
+
+/// Batches by number.
+struct BatchAt {
+    input: Box<dyn Access>,
+    /// How many elements the input has.
+    count: u64,
+    size: u64,
+}
+
+impl Access for BatchAt {
+    fn get(&mut self, index: u64) -> Pending<'_, Element> {
+        Box::pin(async move {
+            let start = index.saturating_mul(self.size);
+            let end = start.saturating_add(self.size).min(self.count);
+            let mut elements = Vec::new();
+            for index in start..end {
+                elements.push(self.input.get(index).await?);
+            }
+            stack(elements)
+        })
     }
 }
 

@@ -9,12 +9,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use tensorfleet_checkpoint::{Claim, bundle};
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Resource, cpu};
-use tensorfleet_tensor::{Code, Result, Tensor, already_exists};
+use tensorfleet_tensor::{Code, Result, Tensor, already_exists, failed_precondition};
 
 use super::dataset::{
     Cardinality, Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature,
     dataset,
 };
+use super::index::{Access, Indexed, Kept};
 use super::iterator::deleter;
 use super::memory::Stored;
 use super::scope::Scope;
@@ -143,6 +144,24 @@ impl Dataset for CacheDataset {
         self.input.cardinality()
     }
 
+    fn title(&self) -> String {
+        match self.place {
+            Place::Memory(_) => "CacheDatasetV2Op::MemoryDatasetV2".to_owned(),
+            Place::File(_) => "CacheDatasetOp::FileDataset".to_owned(),
+        }
+    }
+
+    fn indexed(&self) -> Option<&dyn Indexed> {
+        matches!(self.place, Place::Memory(_)).then_some(self)
+    }
+
+    fn check_shuffling(&self, op: &str) -> Result<()> {
+        match self.place {
+            Place::Memory(_) => self.input.check_shuffling(self.input.kind()),
+            Place::File(_) => Err(failed_precondition!("{op} does not support random access.")),
+        }
+    }
+
     fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
         match &self.place {
             Place::Memory(cache) => {
@@ -172,6 +191,16 @@ impl Dataset for CacheDataset {
                 }))
             }
         }
+    }
+}
+
+impl Indexed for CacheDataset {
+    fn access(&self, scope: &Scope) -> Result<Box<dyn Access>> {
+        // What has the same order by number is asked for numbers; other inputs are run through.
+        if self.input.check_shuffling(self.input.kind()).is_ok() {
+            return scope.access(&*self.input);
+        }
+        Ok(Box::new(Kept { elements: self.iterate(scope)?, kept: Vec::new() }))
     }
 }
 

@@ -9,6 +9,7 @@ use super::dataset::{
     Cardinality, Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature,
     dataset,
 };
+use super::index::{Access, Indexed, checked_count};
 use super::scope::Scope;
 
 pub(super) const OPS: &[Op] = &[
@@ -86,6 +87,14 @@ impl Dataset for ZipDataset {
             .map_or(Cardinality::Infinite, Cardinality::Known)
     }
 
+    fn indexed(&self) -> Option<&dyn Indexed> {
+        Some(self)
+    }
+
+    fn check_shuffling(&self, _: &str) -> Result<()> {
+        self.parts.iter().try_for_each(|part| part.check_shuffling(part.kind()))
+    }
+
     fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
         let parts = self
             .parts
@@ -94,6 +103,30 @@ impl Dataset for ZipDataset {
             .map(|(index, part)| scope.iterate_nth(&**part, index))
             .collect::<Result<_>>()?;
         Ok(Box::new(Zipped { parts }))
+    }
+}
+
+impl Indexed for ZipDataset {
+    fn access(&self, scope: &Scope) -> Result<Box<dyn Access>> {
+        let parts = self.parts.iter().map(|part| scope.access(&**part)).collect::<Result<_>>()?;
+        Ok(Box::new(ZippedAt { parts }))
+    }
+}
+
+/// Elements side by side, by number.
+struct ZippedAt {
+    parts: Vec<Box<dyn Access>>,
+}
+
+impl Access for ZippedAt {
+    fn get(&mut self, index: u64) -> Pending<'_, Element> {
+        Box::pin(async move {
+            let mut element = Vec::new();
+            for part in &mut self.parts {
+                element.extend(part.get(index).await?);
+            }
+            Ok(element)
+        })
     }
 }
 
@@ -178,12 +211,43 @@ impl Dataset for ConcatenateDataset {
         }
     }
 
+    fn indexed(&self) -> Option<&dyn Indexed> {
+        Some(self)
+    }
+
+    fn check_shuffling(&self, _: &str) -> Result<()> {
+        self.parts.iter().try_for_each(|part| part.check_shuffling(part.kind()))
+    }
+
     fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
         Ok(Box::new(Concatenated {
             current: Some(scope.iterate_nth(&*self.parts[0], 0)?),
             second: Some(Arc::clone(&self.parts[1])),
             scope: scope.clone(),
         }))
+    }
+}
+
+impl Indexed for ConcatenateDataset {
+    fn access(&self, scope: &Scope) -> Result<Box<dyn Access>> {
+        let first_count = checked_count(&*self.parts[0])?;
+        let parts = [scope.access(&*self.parts[0])?, scope.access(&*self.parts[1])?];
+        Ok(Box::new(ConcatenatedAt { parts, first_count }))
+    }
+}
+
+/// Elements one after the other, by number.
+struct ConcatenatedAt {
+    parts: [Box<dyn Access>; 2],
+    first_count: u64,
+}
+
+impl Access for ConcatenatedAt {
+    fn get(&mut self, index: u64) -> Pending<'_, Element> {
+        match index.checked_sub(self.first_count) {
+            None => self.parts[0].get(index),
+            Some(index) => self.parts[1].get(index),
+        }
     }
 }
 

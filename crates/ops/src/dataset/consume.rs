@@ -4,12 +4,10 @@ use tensorfleet_framework::{
     AsyncContext, AsyncKernel, Attrs, Kernel, KernelContext, Op, Outcome, Started, cpu, cpu_async,
 };
 use tensorfleet_graph::Func;
-use tensorfleet_tensor::{
-    Result, Tensor, failed_precondition, internal, invalid_argument, out_of_range,
-    unimplemented_error,
-};
+use tensorfleet_tensor::{Result, Tensor, internal, invalid_argument, unimplemented_error};
 
-use super::dataset::{Cardinality, DatasetRef, Element, from_tensor};
+use super::dataset::{Dataset, DatasetRef, Element, from_tensor};
+use super::index::checked_count;
 use super::scope::{Captured, Scope};
 use crate::record::{Compression, RecordFile};
 
@@ -175,7 +173,7 @@ impl AsyncKernel for SingleElement {
     }
 }
 
-/// One element by its number. What iterators pass over fast they also find fast.
+/// One element by its number.
 #[derive(Debug)]
 struct ElementAt;
 
@@ -187,32 +185,25 @@ impl AsyncKernel for ElementAt {
     fn start(&self, ctx: AsyncContext) -> Result<Started> {
         let dataset = from_tensor(ctx.input(0)?)?;
         let index = ctx.input(1)?.scalar_value::<i64>()?;
-        let count = match dataset.cardinality() {
-            Cardinality::Known(count) => count,
-            Cardinality::Infinite => {
-                return Err(failed_precondition!(
-                    "Dataset of type {}DatasetOp::Dataset has infinite cardinality, which does not \
-                     support random access.",
-                    dataset.kind()
-                ));
-            }
-            Cardinality::Unknown => {
-                return Err(unimplemented_error!(
-                    "Random access is not implemented for dataset {}DatasetOp::Dataset",
-                    dataset.kind()
-                ));
-            }
-        };
-        let missing = move || out_of_range!("Index out of range [0, {count}):{index}");
-        let before = u64::try_from(index).ok().filter(|&index| index < count);
-        let before = before.ok_or_else(missing)?;
+        unsupported_by_number(&*dataset)?;
+        let count = checked_count(&*dataset)?;
+        if let Some(indexed) = dataset.indexed() {
+            indexed.check_index(index, count)?;
+        }
         let scope = Scope::within(&ctx.step, "ElementAt");
-        Ok(wait(&scope.clone(), async move {
-            let mut elements = scope.iterate(&*dataset)?;
-            elements.skip(before).await?;
-            elements.next().await?.ok_or_else(missing)
-        }))
+        Ok(wait(&scope.clone(), async move { scope.access(&*dataset)?.get(index as u64).await }))
     }
+}
+
+/// Refuses datasets whose elements have numbers only for the sake of shuffles.
+fn unsupported_by_number(dataset: &dyn Dataset) -> Result<()> {
+    if matches!(dataset.kind(), "GlobalShuffle" | "IndexFlatMap" | "WeightedFlatMap") {
+        return Err(unimplemented_error!(
+            "Random access is not implemented for dataset {}",
+            dataset.title()
+        ));
+    }
+    dataset.inputs().into_iter().try_for_each(|input| unsupported_by_number(&**input))
 }
 
 #[derive(Debug)]

@@ -7,11 +7,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, cpu};
+use tensorfleet_graph::AttrMap;
 use tensorfleet_tensor::{
     DType, Element as Number, PartialShape, Result, Shape, Tensor, Variant, VariantValue,
-    invalid_argument,
+    failed_precondition, invalid_argument,
 };
 
+use super::index::Indexed;
+use super::origin::{Made, Origin};
 use super::scope::Scope;
 use super::task::Pace;
 
@@ -60,8 +63,43 @@ pub(crate) trait Dataset: fmt::Debug + Send + Sync {
         }
     }
 
+    /// What messages call the dataset.
+    fn title(&self) -> String {
+        let (word, version) = split_version(self.kind());
+        format!("{word}Dataset{version}Op::Dataset")
+    }
+
+    /// The node that made the dataset, if one did.
+    fn origin(&self) -> Option<&Origin> {
+        None
+    }
+
+    /// The way to elements by their numbers, if there is one.
+    fn indexed(&self) -> Option<&dyn Indexed> {
+        None
+    }
+
+    /// Whether all elements may be shuffled by their numbers; if not, why. `op` made the dataset.
+    fn check_shuffling(&self, op: &str) -> Result<()> {
+        Err(failed_precondition!("{op} does not support random access."))
+    }
+
+    /// Finds out whether elements depend on more than a graph can say. Those of the inputs count too.
+    fn check_external_state(&self) -> Result<()> {
+        self.inputs().into_iter().try_for_each(|input| input.check_external_state())
+    }
+
     /// Starts an iteration. `scope` is already that of this dataset.
     fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>>;
+}
+
+/// Splits the version off a kind, which in names of ops follows the word `Dataset`: the op of
+/// `ParallelMapV2` is `ParallelMapDatasetV2`.
+pub(super) fn split_version(kind: &str) -> (&str, &str) {
+    let version = kind.rfind('V').filter(|at| {
+        kind[at + 1..].bytes().all(|byte| byte.is_ascii_digit()) && at + 1 < kind.len()
+    });
+    kind.split_at(version.unwrap_or(kind.len()))
 }
 
 /// A dataset, shared.
@@ -215,10 +253,13 @@ pub(crate) fn from_tensor(tensor: &Tensor) -> Result<DatasetRef> {
 }
 
 fn from_variant(variant: &Variant) -> Result<DatasetRef> {
+    dataset_in(variant).ok_or_else(|| invalid_argument!("Tensor must be a Dataset object."))
+}
+
+/// The dataset that a variant is, if it is one.
+pub(super) fn dataset_in(variant: &Variant) -> Option<DatasetRef> {
     let any: &dyn Any = &**variant;
-    any.downcast_ref::<DatasetVariant>()
-        .map(|dataset| Arc::clone(&dataset.0))
-        .ok_or_else(|| invalid_argument!("Tensor must be a Dataset object."))
+    any.downcast_ref::<DatasetVariant>().map(|dataset| Arc::clone(&dataset.0))
 }
 
 /// How a node makes a dataset of its attributes and inputs.
@@ -244,16 +285,29 @@ pub(super) const fn dataset<M: MakeDataset>() -> KernelDef {
 struct DatasetKernel<M> {
     maker: M,
     signature: Signature,
+    op: Arc<str>,
+    attrs: Arc<AttrMap>,
 }
 
 impl<M: MakeDataset> Kernel for DatasetKernel<M> {
     fn new(attrs: &Attrs<'_>) -> Result<Self> {
-        Ok(DatasetKernel { maker: M::new(attrs)?, signature: M::signature(attrs)? })
+        Ok(DatasetKernel {
+            maker: M::new(attrs)?,
+            signature: M::signature(attrs)?,
+            op: attrs.op().into(),
+            attrs: Arc::new(attrs.map().clone()),
+        })
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let made = self.maker.make(&Inputs(ctx), self.signature.clone())?;
-        ctx.set_output(0, into_tensor(made));
+        let dataset = self.maker.make(&Inputs(ctx), self.signature.clone())?;
+        let origin = Origin {
+            op: Arc::clone(&self.op),
+            attrs: Arc::clone(&self.attrs),
+            inputs: Inputs(ctx).rest(0)?,
+            library: ctx.step().functions.library(),
+        };
+        ctx.set_output(0, into_tensor(Arc::new(Made { dataset, origin })));
         Ok(())
     }
 

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use tensorfleet_framework::{Attrs, Op};
-use tensorfleet_tensor::{Code, Result, failed_precondition};
+use tensorfleet_tensor::{Code, Result, failed_precondition, out_of_range};
 
 use super::dataset::{
     Cardinality, Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature,
     dataset,
 };
+use super::index::{Access, Indexed};
 use super::scope::Scope;
 use super::task::Pace;
 
@@ -103,12 +104,37 @@ impl Dataset for GuardDataset {
         self.expected.unwrap_or(Cardinality::Unknown)
     }
 
+    fn indexed(&self) -> Option<&dyn Indexed> {
+        self.expected.is_some().then_some(self)
+    }
+
+    fn check_shuffling(&self, op: &str) -> Result<()> {
+        match self.expected {
+            Some(_) => self.input.check_shuffling(self.input.kind()),
+            None => Err(failed_precondition!("{op} does not support random access.")),
+        }
+    }
+
     fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
         let input = scope.iterate(&*self.input)?;
         Ok(match self.expected {
             None => Box::new(Tolerant { input }),
             Some(expected) => Box::new(Counted { input, expected, count: 0 }),
         })
+    }
+}
+
+impl Indexed for GuardDataset {
+    fn access(&self, scope: &Scope) -> Result<Box<dyn Access>> {
+        scope.access(&*self.input)
+    }
+
+    fn check_index(&self, index: i64, count: u64) -> Result<()> {
+        match u64::try_from(index) {
+            Ok(index) if index < count => Ok(()),
+            Ok(_) => Err(out_of_range!("Index {index} greater than dataset size {count}")),
+            Err(_) => Err(out_of_range!("Dataset index {index} must be non-negative")),
+        }
     }
 }
 

@@ -9,12 +9,14 @@ use std::sync::Arc;
 
 use tensorfleet_framework::{Attrs, Op};
 use tensorfleet_graph::Func;
-use tensorfleet_tensor::{Error, Result, invalid_argument};
+use tensorfleet_tensor::{
+    Error, Result, failed_precondition, invalid_argument, unimplemented_error,
+};
 
 use super::dataset::{
     Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature, dataset,
 };
-use super::parallel::{AUTOTUNE, limit, parallel_calls};
+use super::parallel::{AUTOTUNE, parallel_calls};
 use super::prefetch::Prefetched;
 use super::scope::{Captured, Scope, UserFunction};
 
@@ -217,6 +219,13 @@ impl MakeDataset for Interleave {
             cycle = inputs.scalar::<i64>(first, "cycle_length")?;
             block = inputs.scalar::<i64>(first + 1, "block_length")?;
             self.check(inputs, first, cycle, block)?;
+            if cycle == AUTOTUNE {
+                let calls = match self.is_parallel {
+                    true => Some(parallel_calls(inputs, inputs.len() - 1)?),
+                    false => None,
+                };
+                cycle = usual_cycle(calls);
+            }
         }
         Ok(Arc::new(InterleaveDataset {
             input,
@@ -301,14 +310,22 @@ impl Dataset for InterleaveDataset {
         &self.signature
     }
 
+    fn check_shuffling(&self, op: &str) -> Result<()> {
+        if self.kind == "FlatMap" {
+            return Err(unimplemented_error!(
+                "Please consider applying maps on each dataset, concatenating them into one dataset \
+                 and apply global shuffle dataset op onto the dataset to achieve the same result as \
+                 flat map with global shuffling."
+            ));
+        }
+        Err(failed_precondition!("{op} does not support random access."))
+    }
+
     fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
         Ok(Box::new(Interleaved {
             input: Some(scope.iterate(&*self.input)?),
             function: scope.function(&self.function)?,
-            cycle: match self.cycle {
-                AUTOTUNE => limit(AUTOTUNE, scope),
-                cycle => usize::try_from(cycle).unwrap_or(usize::MAX),
-            },
+            cycle: usize::try_from(self.cycle).unwrap_or(usize::MAX),
             block: self.block,
             ahead: self.is_parallel.then(|| buffer_size(self.block)),
             scope: scope.clone(),
@@ -319,6 +336,18 @@ impl Dataset for InterleaveDataset {
             counts_places: self.kind == "Interleave",
             shares_turns: matches!(self.kind, "ParallelInterleave" | "LegacyParallelInterleaveV2"),
         }))
+    }
+}
+
+/// How many datasets take turns when nobody says how many: as many as in TensorFlow on the same
+/// machine, because the order of elements depends on it.
+fn usual_cycle(calls: Option<i64>) -> i64 {
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as i64);
+    match calls {
+        None => cores,
+        // A dataset of the cycle, and two that wait for their turn, have a thread each.
+        Some(AUTOTUNE) => (cores + 2) / 3,
+        Some(calls) => calls.min(cores),
     }
 }
 

@@ -10,6 +10,7 @@ use super::dataset::{
     Cardinality, Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature,
     dataset,
 };
+use super::index::{Access, Indexed};
 use super::parallel::{Parallel, parallel_calls};
 use super::scope::{Captured, Scope, UserFunction};
 
@@ -150,6 +151,14 @@ impl Dataset for MapDataset {
         if self.preserve_cardinality { self.input.cardinality() } else { Cardinality::Unknown }
     }
 
+    fn indexed(&self) -> Option<&dyn Indexed> {
+        Some(self)
+    }
+
+    fn check_shuffling(&self, _: &str) -> Result<()> {
+        self.input.check_shuffling(self.input.kind())
+    }
+
     fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
         let input = scope.iterate(&*self.input)?;
         let function = scope.function(&self.function)?;
@@ -163,6 +172,28 @@ impl Dataset for MapDataset {
                 })
             }))),
         }
+    }
+}
+
+impl Indexed for MapDataset {
+    fn access(&self, scope: &Scope) -> Result<Box<dyn Access>> {
+        let function = scope.function(&self.function)?;
+        Ok(Box::new(MappedAt { input: scope.access(&*self.input)?, function }))
+    }
+}
+
+/// What the function makes of elements, by number.
+struct MappedAt {
+    input: Box<dyn Access>,
+    function: UserFunction,
+}
+
+impl Access for MappedAt {
+    fn get(&mut self, index: u64) -> Pending<'_, Element> {
+        Box::pin(async move {
+            let element = self.input.get(index).await?;
+            self.function.call(element).await
+        })
     }
 }
 

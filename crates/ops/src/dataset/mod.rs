@@ -4,8 +4,10 @@
 //! iterator is a resource that runs through one, element by element. What iterators do ahead runs
 //! on the compute pool and ends with the iterator.
 
+mod auto_shard;
 mod batch;
 mod cache;
+mod checkpoint;
 mod combine;
 mod compress;
 mod consume;
@@ -15,11 +17,16 @@ mod dataset;
 mod dense_to_sparse;
 mod directed_interleave;
 mod dummy;
+mod external_state;
 mod files;
 mod filter;
+mod from_graph;
 mod generator;
+mod global_shuffle;
 mod group;
 mod guard;
+mod index;
+mod index_flat_map;
 mod interleave;
 mod iterator;
 mod list;
@@ -30,6 +37,7 @@ mod matching_files;
 mod memory;
 mod multi_device;
 pub(crate) mod optional;
+mod origin;
 mod padded_batch;
 mod parallel;
 mod parse_example;
@@ -45,17 +53,21 @@ mod scope;
 mod seed;
 mod shard;
 mod shuffle;
+mod sleep;
 mod sliding_window;
 mod snapshot;
 mod sparse_slice;
+mod sql;
 mod take_skip;
 mod task;
 mod tensor;
 #[cfg(test)]
 mod tests;
+mod to_graph;
 mod unbatch;
 mod unique;
 mod variant;
+mod weighted_flat_map;
 mod window;
 mod wire;
 
@@ -66,6 +78,7 @@ pub(crate) use dataset::{compatible, from_tensor};
 pub(crate) use scope::Scope;
 
 pub(super) const OPS: &[&[Op]] = &[
+    auto_shard::OPS,
     batch::OPS,
     cache::OPS,
     combine::OPS,
@@ -77,9 +90,12 @@ pub(super) const OPS: &[&[Op]] = &[
     dummy::OPS,
     files::OPS,
     filter::OPS,
+    from_graph::OPS,
     generator::OPS,
+    global_shuffle::OPS,
     group::OPS,
     guard::OPS,
+    index_flat_map::OPS,
     interleave::OPS,
     iterator::HANDLE_OPS,
     iterator::MAKE_OPS,
@@ -106,15 +122,19 @@ pub(super) const OPS: &[&[Op]] = &[
     seed::OPS,
     shard::OPS,
     shuffle::OPS,
+    sleep::OPS,
     sliding_window::OPS,
     snapshot::LOAD_OPS,
     snapshot::REUSE_OPS,
     snapshot::SAVE_OPS,
     sparse_slice::OPS,
+    sql::OPS,
     take_skip::OPS,
     tensor::OPS,
+    to_graph::OPS,
     unbatch::OPS,
     unique::OPS,
     variant::OPS,
+    weighted_flat_map::OPS,
     window::OPS,
 ];

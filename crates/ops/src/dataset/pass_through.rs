@@ -9,6 +9,7 @@ use tensorfleet_tensor::Result;
 use super::dataset::{
     Cardinality, Dataset, DatasetRef, Elements, Inputs, MakeDataset, Signature, dataset,
 };
+use super::index::{Access, Indexed};
 use super::scope::Scope;
 
 pub(super) const OPS: &[Op] = &[
@@ -245,6 +246,7 @@ const SHARED_THREADS: &str = "All datasets of a task share its threads.";
 #[derive(Debug)]
 struct PassThrough {
     options: Bytes,
+    title: String,
 }
 
 impl MakeDataset for PassThrough {
@@ -253,12 +255,13 @@ impl MakeDataset for PassThrough {
             "OptionsDataset" => attrs.bytes("serialized_options")?.clone(),
             _ => Bytes::new(),
         };
-        Ok(PassThrough { options })
+        let word = attrs.op().trim_start_matches("Experimental");
+        Ok(PassThrough { options, title: format!("{word}Op::Dataset") })
     }
 
     fn make(&self, inputs: &Inputs<'_, '_>, signature: Signature) -> Result<DatasetRef> {
-        let (input, options) = (inputs.dataset(0)?, self.options.clone());
-        Ok(Arc::new(PassedThrough { input, options, signature }))
+        let (options, title) = (self.options.clone(), self.title.clone());
+        Ok(Arc::new(PassedThrough { input: inputs.dataset(0)?, options, title, signature }))
     }
 }
 
@@ -266,6 +269,7 @@ impl MakeDataset for PassThrough {
 struct PassedThrough {
     input: DatasetRef,
     options: Bytes,
+    title: String,
     signature: Signature,
 }
 
@@ -296,7 +300,25 @@ impl Dataset for PassedThrough {
         self.input.cardinality()
     }
 
+    fn indexed(&self) -> Option<&dyn Indexed> {
+        Some(self)
+    }
+
+    fn title(&self) -> String {
+        self.title.clone()
+    }
+
+    fn check_shuffling(&self, _: &str) -> Result<()> {
+        self.input.check_shuffling(self.input.kind())
+    }
+
     fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
         self.input.iterate(scope)
+    }
+}
+
+impl Indexed for PassedThrough {
+    fn access(&self, scope: &Scope) -> Result<Box<dyn Access>> {
+        scope.access(&*self.input)
     }
 }

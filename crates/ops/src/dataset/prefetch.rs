@@ -9,6 +9,7 @@ use super::dataset::{
     Cardinality, Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature,
     dataset,
 };
+use super::index::{Access, Indexed};
 use super::parallel::AUTOTUNE;
 use super::scope::Scope;
 use super::task::{Buffer, Task, buffer};
@@ -79,6 +80,14 @@ impl Dataset for PrefetchDataset {
         self.input.cardinality()
     }
 
+    fn indexed(&self) -> Option<&dyn Indexed> {
+        Some(self)
+    }
+
+    fn check_shuffling(&self, _: &str) -> Result<()> {
+        self.input.check_shuffling(self.input.kind())
+    }
+
     fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
         let input = scope.iterate(&*self.input)?;
         // A buffer without room is none.
@@ -86,6 +95,12 @@ impl Dataset for PrefetchDataset {
             return Ok(input);
         }
         Ok(Box::new(Prefetched::new(scope, input, self.size)))
+    }
+}
+
+impl Indexed for PrefetchDataset {
+    fn access(&self, scope: &Scope) -> Result<Box<dyn Access>> {
+        scope.access(&*self.input)
     }
 }
 

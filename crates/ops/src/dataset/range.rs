@@ -8,6 +8,7 @@ use super::dataset::{
     Cardinality, Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature,
     dataset,
 };
+use super::index::{Access, Indexed};
 use super::scope::Scope;
 
 pub(super) const OPS: &[Op] = &[Op {
@@ -62,11 +63,43 @@ impl Dataset for RangeDataset {
     }
 
     fn cardinality(&self) -> Cardinality {
+        // Numbers up to the largest one count as all numbers, as in TensorFlow.
+        if self.numbers.stop == i64::MAX {
+            return Cardinality::Infinite;
+        }
         Cardinality::Known(self.numbers.left())
+    }
+
+    fn indexed(&self) -> Option<&dyn Indexed> {
+        Some(self)
+    }
+
+    fn check_shuffling(&self, _: &str) -> Result<()> {
+        Ok(())
+    }
+
+    fn title(&self) -> String {
+        let Numbers { next, stop, step, .. } = &self.numbers;
+        format!("RangeDatasetOp({next}, {stop}, {step})::Dataset")
     }
 
     fn iterate(&self, _: &Scope) -> Result<Box<dyn Elements>> {
         Ok(Box::new(self.numbers.clone()))
+    }
+}
+
+impl Indexed for RangeDataset {
+    fn access(&self, _: &Scope) -> Result<Box<dyn Access>> {
+        Ok(Box::new(self.numbers.clone()))
+    }
+}
+
+impl Access for Numbers {
+    fn get(&mut self, index: u64) -> Pending<'_, Element> {
+        let mut from_there = self.clone();
+        from_there.advance(index);
+        let value = number(self.dtype, from_there.next);
+        Box::pin(async { Ok(vec![value?]) })
     }
 }
 

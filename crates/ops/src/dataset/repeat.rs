@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use tensorfleet_framework::{Attrs, Op};
-use tensorfleet_tensor::Result;
+use tensorfleet_tensor::{Result, failed_precondition};
 
 use super::dataset::{
     Cardinality, Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature,
     dataset,
 };
+use super::index::{Access, Indexed, Renumbered, checked_count};
 use super::scope::Scope;
 
 pub(super) const OPS: &[Op] = &[Op {
@@ -79,6 +80,24 @@ impl Dataset for RepeatDataset {
         repeated(self.input.cardinality(), self.count)
     }
 
+    fn indexed(&self) -> Option<&dyn Indexed> {
+        Some(self)
+    }
+
+    fn title(&self) -> String {
+        "RepeatDatasetOp::Dataset".to_owned()
+    }
+
+    fn check_shuffling(&self, _: &str) -> Result<()> {
+        match self.count {
+            Some(1..) => self.input.check_shuffling(self.input.kind()),
+            count => Err(failed_precondition!(
+                "`repeat({})` does not support random access of tf.data datasets.",
+                if count.is_some() { 0 } else { -1 }
+            )),
+        }
+    }
+
     fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
         let current = match self.count {
             Some(0) => None,
@@ -92,6 +111,13 @@ impl Dataset for RepeatDataset {
             count: self.count,
             is_fresh: true,
         }))
+    }
+}
+
+impl Indexed for RepeatDataset {
+    fn access(&self, scope: &Scope) -> Result<Box<dyn Access>> {
+        let (input, count) = (scope.access(&*self.input)?, checked_count(&*self.input)?);
+        Ok(Box::new(Renumbered { input, number: move |index| index % count.max(1) }))
     }
 }
 

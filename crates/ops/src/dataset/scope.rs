@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use tensorfleet_framework::{Background, Function, StepContext};
-use tensorfleet_graph::Func;
+use tensorfleet_framework::{Background, Function, FunctionRunner, StepContext};
+use tensorfleet_graph::{Func, FunctionLibrary};
 use tensorfleet_tensor::{Code, Error, Result, Tensor, invalid_argument};
 
-use super::dataset::{Dataset, DatasetRef, Element, Elements, from_tensor};
+use super::dataset::{Dataset, DatasetRef, Element, Elements, from_tensor, split_version};
 use super::seed::{Position, SeedGenerator};
 use super::task::{Pace, Task, spawn};
 
@@ -16,13 +16,16 @@ use super::task::{Pace, Task, spawn};
 #[derive(Clone, Debug)]
 pub(crate) struct Scope {
     shared: Arc<Shared>,
+    /// What is left of the step that made the iterator, with the functions of its dataset.
+    background: Background,
     /// The path of the iterator, as `Iterator::Root::Map`.
     prefix: Arc<str>,
 }
 
 #[derive(Debug)]
 struct Shared {
-    background: Background,
+    /// Runners of the functions of datasets that came from other graphs.
+    others: Mutex<Vec<Arc<dyn FunctionRunner>>>,
     draws: Mutex<Draws>,
     /// Calls of functions are what endless loops are made of.
     pace: Pace,
@@ -51,15 +54,35 @@ impl Scope {
 
     /// The scope of another iterator over the same dataset, which draws as an earlier one did.
     pub(crate) fn again(&self, draws: Vec<Position>) -> Scope {
-        Scope::new(self.shared.background.fork(), draws, &self.prefix)
+        Scope::new(self.background.fork(), draws, &self.prefix)
     }
 
     fn new(background: Background, replay: Vec<Position>, prefix: &str) -> Scope {
         let draws = Mutex::new(Draws { replay: replay.into(), drawn: Vec::new() });
         Scope {
-            shared: Arc::new(Shared { background, draws, pace: Pace::default() }),
+            shared: Arc::new(Shared { others: Mutex::default(), draws, pace: Pace::default() }),
+            background,
             prefix: prefix.into(),
         }
+    }
+
+    /// The scope with functions of `library`, which is that of the dataset whose scope it is. Most
+    /// datasets have the library of the graph in which the iterator was made.
+    pub(super) fn with_library(&self, library: &Arc<FunctionLibrary>) -> Scope {
+        let has_library =
+            |runner: &Arc<dyn FunctionRunner>| Arc::ptr_eq(&runner.library(), library);
+        let functions = self.background.functions();
+        if has_library(functions) {
+            return self.clone();
+        }
+        let mut others = self.shared.others.lock().unwrap_or_else(|p| p.into_inner());
+        let known = others.iter().find(|runner| has_library(runner)).map(Arc::clone);
+        let runner = known.unwrap_or_else(|| {
+            let made = functions.with_library(Arc::clone(library));
+            others.push(Arc::clone(&made));
+            made
+        });
+        Scope { background: self.background.with_functions(runner), ..self.clone() }
     }
 
     /// Starts an iteration over an input of the dataset whose scope this is.
@@ -74,12 +97,13 @@ impl Scope {
         index: usize,
     ) -> Result<Box<dyn Elements>> {
         let prefix = format!("{}[{index}]::{}", self.prefix, dataset.kind());
-        dataset.iterate(&Scope { shared: Arc::clone(&self.shared), prefix: prefix.into() })
+        dataset.iterate(&Scope { prefix: prefix.into(), ..self.clone() })
     }
 
-    fn child(&self, kind: &str) -> Scope {
+    /// The scope of an iterator over an input.
+    pub(super) fn child(&self, kind: &str) -> Scope {
         let prefix = format!("{}::{kind}", self.prefix);
-        Scope { shared: Arc::clone(&self.shared), prefix: prefix.into() }
+        Scope { prefix: prefix.into(), ..self.clone() }
     }
 
     /// The path of the iterator.
@@ -89,12 +113,12 @@ impl Scope {
 
     /// How many threads there are.
     pub(crate) fn parallelism(&self) -> usize {
-        self.shared.background.parallelism()
+        self.background.parallelism()
     }
 
     /// Makes a function runnable.
     pub(crate) fn function(&self, captured: &Captured) -> Result<UserFunction> {
-        let function = self.shared.background.functions().instantiate(&captured.function)?;
+        let function = self.background.functions().instantiate(&captured.function)?;
         Ok(UserFunction { function, captured: Arc::clone(&captured.inputs), scope: self.clone() })
     }
 
@@ -103,7 +127,7 @@ impl Scope {
         &self,
         future: impl Future<Output = T> + Send + 'static,
     ) -> Task<T> {
-        spawn(&**self.shared.background.spawner(), future)
+        spawn(&**self.background.spawner(), future)
     }
 
     /// The seeds of an iterator: the next of `generator`, or those of an earlier iteration that is
@@ -170,8 +194,7 @@ impl UserFunction {
         mut args: Element,
     ) -> impl Future<Output = Result<Element>> + Send + 'static {
         args.extend(self.captured.iter().cloned());
-        let outcome =
-            self.scope.shared.background.step().map(|step| self.function.call(&step, args));
+        let outcome = self.scope.background.step().map(|step| self.function.call(&step, args));
         let shared = Arc::clone(&self.scope.shared);
         async move {
             shared.pace.turn().await;
@@ -193,11 +216,7 @@ impl UserFunction {
         let prefix = &*self.scope.prefix;
         let kind = prefix.rsplit("::").next().unwrap_or(prefix);
         let kind = kind.split('[').next().unwrap_or(kind);
-        // The version follows the word: the op of `ParallelMapV2` is `ParallelMapDatasetV2`.
-        let version = kind.rfind('V').filter(|at| {
-            kind[at + 1..].bytes().all(|byte| byte.is_ascii_digit()) && at + 1 < kind.len()
-        });
-        let (kind, version) = kind.split_at(version.unwrap_or(kind.len()));
+        let (kind, version) = split_version(kind);
         error.prefixed(format_args!(
             "Error in user-defined function passed to {kind}Dataset{version} transformation with iterator: \
              {prefix}: "

@@ -97,6 +97,16 @@ impl SeedGenerator {
         SeedGenerator { changes, position: Mutex::new(Position { seeds, given: 0 }) }
     }
 
+    /// The seeds by which elements are shuffled whose numbers are asked for. TensorFlow shuffles them
+    /// by a constant where all iterations have the same seeds.
+    pub(super) fn seeds(&self) -> (u64, u64) {
+        const FIXED: (u64, u64) = (87_654_321, 87_654_321);
+        if !self.changes {
+            return FIXED;
+        }
+        self.position.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).seeds
+    }
+
     /// The seeds of the next iteration, and where the generator was when it gave them. With `from`,
     /// the generator goes there first.
     pub(super) fn next(&self, from: Option<Position>) -> (Position, (u64, u64)) {

@@ -1,100 +1,33 @@
-//! `ShardDataset` and `AutoShardDataset`: every so many elements.
+//! `ShardDataset`: every so many elements.
 
 use std::sync::Arc;
 
 use tensorfleet_framework::{Attrs, Op};
-use tensorfleet_tensor::{Result, invalid_argument, unimplemented_error};
+use tensorfleet_tensor::{Result, failed_precondition, invalid_argument};
 
 use super::dataset::{
     Cardinality, Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature,
     dataset,
 };
+use super::index::{Access, Indexed, Renumbered};
 use super::scope::Scope;
 
-pub(super) const OPS: &[Op] = &[
-    Op {
-        name: "AutoShardDataset",
-        inputs: &["input_dataset: variant", "num_workers: int64", "index: int64"],
-        outputs: &["handle: variant"],
-        attrs: &[
-            "auto_shard_policy: int = 0",
-            "output_types: list(type) >= 1",
-            "output_shapes: list(shape) >= 1",
-            "num_replicas: int = 0",
-        ],
-        kernels: &[dataset::<AutoShard>()],
-        ..Op::DEFAULT
-    },
-    Op {
-        name: "ExperimentalAutoShardDataset",
-        inputs: &["input_dataset: variant", "num_workers: int64", "index: int64"],
-        outputs: &["handle: variant"],
-        attrs: &[
-            "auto_shard_policy: int = 0",
-            "output_types: list(type) >= 1",
-            "output_shapes: list(shape) >= 1",
-        ],
-        kernels: &[dataset::<AutoShard>()],
-        ..Op::DEFAULT
-    },
-    Op {
-        name: "ShardDataset",
-        inputs: &["input_dataset: variant", "num_shards: int64", "index: int64"],
-        outputs: &["handle: variant"],
-        attrs: &[
-            "require_non_empty: bool = false",
-            "output_types: list(type) >= 1",
-            "output_shapes: list(shape) >= 1",
-            "metadata: string = ''",
-        ],
-        kernels: &[dataset::<Shard>()],
-        ..Op::DEFAULT
-    },
-];
+pub(super) const OPS: &[Op] = &[Op {
+    name: "ShardDataset",
+    inputs: &["input_dataset: variant", "num_shards: int64", "index: int64"],
+    outputs: &["handle: variant"],
+    attrs: &[
+        "require_non_empty: bool = false",
+        "output_types: list(type) >= 1",
+        "output_shapes: list(shape) >= 1",
+        "metadata: string = ''",
+    ],
+    kernels: &[dataset::<Shard>()],
+    ..Op::DEFAULT
+}];
 
-/// What a worker is given. By files would need another pipeline than the user's, so workers always
-/// share elements: each of them sees as many, and no two see the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum AutoShard {
-    All,
-    Elements,
-}
-
-impl MakeDataset for AutoShard {
-    fn new(attrs: &Attrs<'_>) -> Result<AutoShard> {
-        match attrs.int("auto_shard_policy")? {
-            // Off, or where the user says, which a `ShardDataset` does.
-            -1 | 3 => Ok(AutoShard::All),
-            0 | 2 => Ok(AutoShard::Elements),
-            1 => Err(unimplemented_error!(
-                "no sharding by files: shard the files themselves, or set auto_shard_policy to DATA"
-            )),
-            _ => Err(invalid_argument!("auto_shard_policy is invalid.")),
-        }
-    }
-
-    fn make(&self, inputs: &Inputs<'_, '_>, signature: Signature) -> Result<DatasetRef> {
-        let input = inputs.dataset(0)?;
-        let workers = inputs.scalar::<i64>(1, "num_workers")?;
-        let index = inputs.scalar::<i64>(2, "index")?;
-        if workers <= 0 {
-            return Err(invalid_argument!("num_workers must be greater than zero."));
-        }
-        if !(0..workers).contains(&index) {
-            return Err(invalid_argument!("index must be between 0 and {}", workers - 1));
-        }
-        if *self == AutoShard::All {
-            return Ok(input);
-        }
-        Ok(Arc::new(ShardDataset {
-            input,
-            shards: workers as u64,
-            index: index as u64,
-            require_non_empty: false,
-            signature,
-        }))
-    }
-}
+/// As the number of shards: to be chosen by whoever distributes the dataset.
+pub(super) const SHARD_HINT: i64 = -1;
 
 #[derive(Debug)]
 struct Shard {
@@ -110,12 +43,13 @@ impl MakeDataset for Shard {
         let input = inputs.dataset(0)?;
         let shards = inputs.scalar::<i64>(1, "num_shards")?;
         let index = inputs.scalar::<i64>(2, "index")?;
-        if shards <= 0 {
+        let is_hint = shards == SHARD_HINT;
+        if shards <= 0 && !is_hint {
             return Err(invalid_argument!(
                 "Number of shards must be greater than zero (currently num_shards = {shards})."
             ));
         }
-        if !(0..shards).contains(&index) {
+        if !is_hint && !(0..shards).contains(&index) {
             return Err(invalid_argument!(
                 "Index must be between 0 and {} (currently index = {index}).",
                 shards - 1
@@ -123,8 +57,9 @@ impl MakeDataset for Shard {
         }
         Ok(Arc::new(ShardDataset {
             input,
-            shards: shards as u64,
-            index: index as u64,
+            shards: u64::try_from(shards).unwrap_or(1),
+            index: u64::try_from(index).unwrap_or(0),
+            is_hint,
             require_non_empty: self.require_non_empty,
             signature,
         }))
@@ -136,6 +71,8 @@ struct ShardDataset {
     input: DatasetRef,
     shards: u64,
     index: u64,
+    /// Whether the shard is chosen by whoever distributes the dataset.
+    is_hint: bool,
     require_non_empty: bool,
     signature: Signature,
 }
@@ -158,7 +95,23 @@ impl Dataset for ShardDataset {
         self.input.cardinality().map(|count| count / shards + u64::from(index < count % shards))
     }
 
+    fn indexed(&self) -> Option<&dyn Indexed> {
+        Some(self)
+    }
+
+    fn check_shuffling(&self, _: &str) -> Result<()> {
+        self.input.check_shuffling(self.input.kind())
+    }
+
     fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
+        if self.is_hint {
+            return Err(failed_precondition!(
+                "`tf.data.Dataset.shard(SHARD_HINT, ...)` can only be used in \
+                 `tf.distribute.Strategy.experimental_distribute_dataset()` with \
+                 `tf.data.experimental.AutoShardPolicy.HINT` policy, or tf.data service with \
+                 `tf.data.experimental.service.ShardingPolicy.HINT` processing mode."
+            ));
+        }
         Ok(Box::new(Sharded {
             input: scope.iterate(&*self.input)?,
             skip: self.index,
@@ -166,6 +119,13 @@ impl Dataset for ShardDataset {
             index: self.index,
             require_non_empty: self.require_non_empty,
         }))
+    }
+}
+
+impl Indexed for ShardDataset {
+    fn access(&self, scope: &Scope) -> Result<Box<dyn Access>> {
+        let (input, shards, own) = (scope.access(&*self.input)?, self.shards, self.index);
+        Ok(Box::new(Renumbered { input, number: move |index| index * shards + own }))
     }
 }
 
@@ -181,23 +141,29 @@ struct Sharded {
 impl Elements for Sharded {
     fn next(&mut self) -> Pending<'_, Option<Element>> {
         Box::pin(async move {
-            let passed = self.input.skip(self.skip).await?;
-            let element = if passed == self.skip { self.input.next().await? } else { None };
-            // Only the first element can be missing because there are too few for all shards.
-            if element.is_none() && self.require_non_empty && self.skip == self.index {
-                return Err(invalid_argument!(
-                    "Could not apply FILE based sharding: the dataset only has {passed} file(s), \
-                     which is not enough for the required {} shards/workers.If you are using \
-                     datasets with distribution strategy, consider setting the auto sharding policy \
-                     to either DATA or OFF using the `experimental_distribute.auto_shard_policy` \
-                     option of `tf.data.Options()`. Or, split your input files into a larger number \
-                     of small files such that number of files is greater than number of \
-                     shards/workers.",
-                    self.shards
-                ));
+            if self.input.skip(self.skip).await? < self.skip {
+                return Ok(None);
             }
+            let element = self.input.next().await?;
             self.skip = self.shards - 1;
-            self.require_non_empty = false;
+            if element.is_some() && std::mem::take(&mut self.require_non_empty) {
+                // After its first element a shard looks whether all others have one.
+                let others = self.shards - self.index - 1;
+                if self.input.skip(others).await? < others {
+                    return Err(invalid_argument!(
+                        "Could not apply FILE based sharding: the dataset only has {} file(s), which \
+                         is not enough for the required {} shards/workers.If you are using datasets \
+                         with distribution strategy, consider setting the auto sharding policy to \
+                         either DATA or OFF using the `experimental_distribute.auto_shard_policy` \
+                         option of `tf.data.Options()`. Or, split your input files into a larger \
+                         number of small files such that number of files is greater than number of \
+                         shards/workers.",
+                        self.index + 1,
+                        self.shards
+                    ));
+                }
+                self.skip = self.index;
+            }
             Ok(element)
         })
     }

@@ -14,6 +14,7 @@ use super::dataset::{
     Cardinality, Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature,
     dataset,
 };
+use super::index::{Access, Indexed, Renumbered, checked_count};
 use super::repeat::repeated;
 use super::scope::Scope;
 use super::seed::{SeedGenerator, Words};
@@ -205,6 +206,10 @@ impl Dataset for ShuffleDataset {
         repeated(self.input.cardinality(), self.count)
     }
 
+    fn indexed(&self) -> Option<&dyn Indexed> {
+        (!self.repeats).then_some(self)
+    }
+
     fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
         let seeds = scope.draw(&self.generator);
         Ok(Box::new(Shuffled {
@@ -219,6 +224,21 @@ impl Dataset for ShuffleDataset {
             words: Words::new(seeds),
             made_any: false,
         }))
+    }
+}
+
+/// By number, all elements are shuffled, however large the buffer is.
+impl Indexed for ShuffleDataset {
+    fn access(&self, scope: &Scope) -> Result<Box<dyn Access>> {
+        let count = checked_count(&*self.input)?;
+        let mut words = Words::new(self.generator.seeds());
+        let mut numbers: Vec<u64> = (0..count).collect();
+        for place in 0..numbers.len() {
+            let left = numbers.len() - place;
+            numbers.swap(place, place + words.next() as usize % left);
+        }
+        let input = scope.access(&*self.input)?;
+        Ok(Box::new(Renumbered { input, number: move |index| numbers[index as usize] }))
     }
 }
 

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use tensorfleet_framework::{Attrs, Op};
-use tensorfleet_tensor::Result;
+use tensorfleet_tensor::{Result, failed_precondition};
 
 use super::dataset::{
     Cardinality, Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature,
     dataset,
 };
+use super::index::{Access, Indexed, Renumbered};
 use super::scope::Scope;
 
 pub(super) const OPS: &[Op] = &[
@@ -90,11 +91,32 @@ impl Dataset for PartDataset {
         }
     }
 
+    fn indexed(&self) -> Option<&dyn Indexed> {
+        Some(self)
+    }
+
+    fn check_shuffling(&self, _: &str) -> Result<()> {
+        if self.skip == u64::MAX {
+            return Err(failed_precondition!(
+                "Global shuffling does not support empty dataset or skipping the entire dataset. Got \
+                 skip(-1)."
+            ));
+        }
+        self.input.check_shuffling(self.input.kind())
+    }
+
     fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
         // To skip everything, nothing has to be made.
         let is_empty = self.skip == u64::MAX || self.take == 0;
         let input = if is_empty { None } else { Some(scope.iterate(&*self.input)?) };
         Ok(Box::new(Piece { input, skip: self.skip, take: self.take }))
+    }
+}
+
+impl Indexed for PartDataset {
+    fn access(&self, scope: &Scope) -> Result<Box<dyn Access>> {
+        let (input, skip) = (scope.access(&*self.input)?, self.skip);
+        Ok(Box::new(Renumbered { input, number: move |index| index + skip }))
     }
 }
 

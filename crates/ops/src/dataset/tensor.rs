@@ -9,6 +9,7 @@ use super::dataset::{
     Cardinality, Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature,
     dataset, slice,
 };
+use super::index::{Access, Indexed};
 use super::scope::Scope;
 
 pub(super) const OPS: &[Op] = &[
@@ -110,9 +111,31 @@ impl Dataset for TensorDataset {
         Cardinality::Known(self.rows.unwrap_or(1) as u64)
     }
 
+    fn indexed(&self) -> Option<&dyn Indexed> {
+        Some(self)
+    }
+
+    fn check_shuffling(&self, _: &str) -> Result<()> {
+        Ok(())
+    }
+
     fn iterate(&self, _: &Scope) -> Result<Box<dyn Elements>> {
         let components = Arc::clone(&self.components);
         Ok(Box::new(Rows { components, rows: self.rows, next: 0 }))
+    }
+}
+
+impl Indexed for TensorDataset {
+    fn access(&self, _: &Scope) -> Result<Box<dyn Access>> {
+        let components = Arc::clone(&self.components);
+        Ok(Box::new(Rows { components, rows: self.rows, next: 0 }))
+    }
+}
+
+impl Access for Rows {
+    fn get(&mut self, index: u64) -> Pending<'_, Element> {
+        let row = self.row(index as usize);
+        Box::pin(async { row })
     }
 }
 
@@ -125,6 +148,16 @@ struct Rows {
 impl Rows {
     fn left(&self) -> usize {
         self.rows.unwrap_or(1) - self.next
+    }
+
+    fn row(&self, row: usize) -> Result<Element> {
+        self.components
+            .iter()
+            .map(|component| match self.rows {
+                Some(_) => slice(component, row),
+                None => Ok(component.clone()),
+            })
+            .collect()
     }
 }
 
@@ -140,15 +173,7 @@ impl Elements for Rows {
         }
         let row = self.next;
         self.next += 1;
-        let element: Result<Element> = self
-            .components
-            .iter()
-            .map(|component| match self.rows {
-                Some(_) => slice(component, row),
-                None => Ok(component.clone()),
-            })
-            .collect();
-        Some(element.map(Some))
+        Some(self.row(row).map(Some))
     }
 
     fn skip(&mut self, count: u64) -> Pending<'_, u64> {

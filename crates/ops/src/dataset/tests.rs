@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use expect_test::{Expect, expect};
 use futures_channel::oneshot;
 use rustc_hash::FxHashMap;
-use tensorfleet_framework::{BoxFuture, Function, FunctionRunner, StepContext, StepId};
+use tensorfleet_framework::{BoxFuture, Function, FunctionRunner, StepContext};
 use tensorfleet_graph::{AttrList, AttrMap, AttrValue, Func};
 use tensorfleet_tensor::{
     DType, PartialShape, Result, Tensor, invalid_argument, not_found, out_of_range,
@@ -67,18 +67,10 @@ struct Fixture {
 
 impl Fixture {
     fn new(functions: Vec<(&'static str, Body)>) -> Fixture {
-        let plain = step_context();
         Fixture {
             step: Arc::new(StepContext {
-                id: StepId(1),
-                device: Arc::clone(&plain.device),
-                resources: Arc::clone(&plain.resources),
-                step_resources: Arc::clone(&plain.step_resources),
-                rendezvous: Arc::clone(&plain.rendezvous),
                 functions: Arc::new(Closures(functions.into_iter().collect())),
-                spawner: Arc::clone(&plain.spawner),
-                parallelism: 2,
-                depth: 0,
+                ..StepContext::clone(&step_context())
             }),
         }
     }

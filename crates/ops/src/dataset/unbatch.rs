@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use tensorfleet_framework::{Attrs, Op};
-use tensorfleet_tensor::{Result, Tensor, invalid_argument};
+use tensorfleet_tensor::{Result, Tensor, invalid_argument, out_of_range};
 
 use super::dataset::{
     Cardinality, Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature,
     dataset, slice,
 };
+use super::index::{Access, Indexed, checked_count};
 use super::scope::Scope;
 
 pub(super) const OPS: &[Op] = &[
@@ -84,9 +85,40 @@ impl Dataset for UnbatchDataset {
         }
     }
 
+    fn indexed(&self) -> Option<&dyn Indexed> {
+        Some(self)
+    }
+
     fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
         let input = scope.iterate(&*self.input)?;
         Ok(Box::new(Rows { input, batch: Vec::new(), rows: 0, next: 0 }))
+    }
+}
+
+impl Indexed for UnbatchDataset {
+    fn access(&self, scope: &Scope) -> Result<Box<dyn Access>> {
+        let (batches, all) = (checked_count(&*self.input)?, checked_count(self)?);
+        let rows = all.checked_div(batches).unwrap_or(1).max(1);
+        Ok(Box::new(RowAt { input: scope.access(&*self.input)?, rows }))
+    }
+}
+
+/// Rows of batches by number; all batches have as many.
+struct RowAt {
+    input: Box<dyn Access>,
+    rows: u64,
+}
+
+impl Access for RowAt {
+    fn get(&mut self, index: u64) -> Pending<'_, Element> {
+        Box::pin(async move {
+            let batch = self.input.get(index / self.rows).await?;
+            let row = (index % self.rows) as usize;
+            match rows(&batch)? {
+                count if row < count => batch.iter().map(|tensor| slice(tensor, row)).collect(),
+                _ => Err(out_of_range!("there is no element {index}")),
+            }
+        })
     }
 }
 

@@ -1,9 +1,14 @@
 //! Protocol messages: handles of iterators, and options of datasets.
 
+use std::hash::{Hash, Hasher};
+
 use bytes::Bytes;
 use prost::Message;
+use tensorfleet_graph::wire as graph_wire;
 use tensorfleet_proto::tensorflow as pb;
-use tensorfleet_tensor::{ResourceHandle, Result, Tensor, data_loss, wire};
+use tensorfleet_tensor::{ResourceHandle, Result, Tensor, data_loss, invalid_argument, wire};
+
+use super::origin::DatasetGraph;
 
 /// A handle as bytes.
 pub(super) fn encode_handle(handle: &ResourceHandle) -> Bytes {
@@ -27,6 +32,30 @@ pub(super) fn decode_tensor(bytes: Bytes) -> Result<Tensor> {
     wire::tensor(&message)
 }
 
+/// A dataset's graph as bytes.
+pub(super) fn encode_graph(graph: &DatasetGraph) -> Result<Vec<u8>> {
+    Ok(graph_wire::graph_def_of(&graph.nodes, &graph.library)?.encode_to_vec())
+}
+
+/// The graph in bytes.
+pub(super) fn decode_graph(bytes: &[u8]) -> Result<DatasetGraph> {
+    let message = pb::GraphDef::decode(bytes)
+        .map_err(|_| invalid_argument!("Could not parse GraphDef from the given string"))?;
+    Ok(DatasetGraph {
+        nodes: graph_wire::node_defs(&message)?,
+        library: graph_wire::library(message.library.as_ref())?,
+    })
+}
+
+/// Adds a tensor to a hash, to its last element.
+pub(super) fn hash_tensor(tensor: &Tensor, hasher: &mut impl Hasher) {
+    match wire::tensor_proto(tensor) {
+        Ok(message) => message.encode_to_vec().hash(hasher),
+        // What cannot be written is known by its type alone.
+        Err(_) => format!("{:?}{}", tensor.dtype(), tensor.shape()).hash(hasher),
+    }
+}
+
 /// Whether options let the runtime work ahead of an iterator that does not ask for it.
 pub(super) fn allows_prefetching(options: &[u8]) -> bool {
     // Options that cannot be read ask for nothing.
@@ -37,6 +66,11 @@ pub(super) fn allows_prefetching(options: &[u8]) -> bool {
     autotune && optimization.inject_prefetch.unwrap_or(default)
 }
 
+/// Whether options ask for checkpoints that say where the sources are instead of what is buffered.
+pub(super) fn has_symbolic_checkpoints(options: &[u8]) -> bool {
+    Options::decode(options).unwrap_or_default().symbolic_checkpoint.unwrap_or(false)
+}
+
 /// The few fields of TensorFlow's `Options` that matter here.
 #[derive(Clone, PartialEq, Message)]
 struct Options {
@@ -44,6 +78,8 @@ struct Options {
     optimization: Option<OptimizationOptions>,
     #[prost(message, optional, tag = "7")]
     autotune: Option<AutotuneOptions>,
+    #[prost(bool, optional, tag = "8")]
+    symbolic_checkpoint: Option<bool>,
 }
 
 #[derive(Clone, PartialEq, Message)]

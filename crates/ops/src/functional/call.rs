@@ -97,8 +97,7 @@ impl AsyncKernel for SymbolicGradient {
     }
 }
 
-/// Runs a function on a device that an input names, of this task or of another. All CPU devices of
-/// a task are one to a function, so a call within the task is like any other.
+/// Runs a function on a device that an input names, of this task or of another.
 #[derive(Debug)]
 struct RemoteCall(Func);
 
@@ -115,7 +114,7 @@ impl AsyncKernel for RemoteCall {
             _ => return Err(invalid_argument!("target must be a scalar string")),
         };
         let (here, there) = (DeviceName::parse(&step.device)?, DeviceName::parse(&target)?);
-        if there.task_name().matches(&here.task_name()) {
+        if there.matches(&here) {
             return start(&self.0, &step, args);
         }
         let call = step.functions.remote(&there, &self.0)?.call(&step, args);

@@ -56,6 +56,16 @@ pub(super) const OPS: &[Op] = &[
     },
 ];
 
+/// Refuses a body that changes the number of a loop's values.
+fn check_count(loop_name: &str, have: usize, want: usize) -> Result<()> {
+    if have != want {
+        return Err(invalid_argument!(
+            "{loop_name} loop body returned {have} arguments. Expected: {want}"
+        ));
+    }
+    Ok(())
+}
+
 #[derive(Debug)]
 struct While {
     cond: Func,
@@ -72,6 +82,7 @@ impl AsyncKernel for While {
         let cond = step.functions.instantiate(&self.cond)?;
         let body = step.functions.instantiate(&self.body)?;
         let mut values = ctx.into_tensors()?;
+        let count = values.len();
         Ok(Started::Waiting(Box::pin(async move {
             loop {
                 let answer = cond.call(&step, values.clone()).await?;
@@ -85,6 +96,7 @@ impl AsyncKernel for While {
                     return Ok(Outcome::from(values));
                 }
                 values = body.call(&step, values).await?;
+                check_count("While", values.len(), count)?;
             }
         })))
     }
@@ -112,12 +124,14 @@ impl AsyncKernel for For {
         let step = Arc::clone(&ctx.step);
         let body = step.functions.instantiate(&self.body)?;
         let mut values = ctx.into_tensors()?.split_off(3);
+        let count = values.len();
         Ok(Started::Waiting(Box::pin(async move {
             let mut index = start;
             while if delta > 0 { index < limit } else { index > limit } {
                 let mut args = vec![Tensor::scalar(index)];
                 args.append(&mut values);
                 values = body.call(&step, args).await?;
+                check_count("For", values.len(), count)?;
                 index = index.saturating_add(delta);
             }
             Ok(Outcome::from(values))

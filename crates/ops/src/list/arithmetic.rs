@@ -23,8 +23,8 @@ pub(crate) fn sum(a: &Variant, b: &Variant, add: AddTensors<'_>) -> Result<Varia
         return Err(internal!(
             "BinaryOpVariants: Variants a and b have different type ids.  Type names: '{}' vs. \
              '{}'",
-            a.type_name(),
-            b.type_name()
+            b.type_name(),
+            a.type_name()
         ));
     }
     decoded(a)?.plus(&decoded(b)?, &mut |a, b| add_parts(a, b, add))

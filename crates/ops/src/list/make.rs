@@ -317,6 +317,12 @@ impl Kernel for Split {
                 lengths.shape()
             ));
         }
+        if element_shape.dims.as_deref().is_some_and(<[_]>::is_empty) {
+            return Err(invalid_argument!(
+                "TensorListSplit requires element_shape to be at least of rank 1, but saw: \
+                 {element_shape}"
+            ));
+        }
         // The rows of an element are counted by its length; the rest of the shape must fit.
         let rest = |dims: &[Option<usize>]| dims.get(1..).unwrap_or(&[]).to_vec();
         let declared = PartialShape { dims: element_shape.dims.as_deref().map(rest) };

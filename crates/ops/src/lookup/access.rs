@@ -162,6 +162,7 @@ impl Kernel for Find {
         self.0.check(&table, true)?;
         let (keys, default) = (ctx.input(1)?, ctx.input(2)?);
         let shape = values_shape(&table, keys)?;
+        table.check_key_batch(keys)?;
         let one = &table.signature.value_shape;
         let each = *default.shape() == shape;
         if !each && default.shape() != one {
@@ -181,21 +182,29 @@ impl Kernel for Find {
     }
 }
 
-/// Checks that there is a value for each key.
+/// Checks that there is a value for each key that is inserted or imported.
 fn keys_and_values<'a>(
     ctx: &'a KernelContext<'_>,
     table: &Table,
+    is_import: bool,
 ) -> Result<(Cells<'a>, Cells<'a>)> {
     let (keys, values) = (ctx.input(1)?, ctx.input(2)?);
     let signature = &table.signature;
     let key_cells = Cells::new(keys, &signature.key_shape)?;
     let value_cells = Cells::new(values, &signature.value_shape)?;
-    let shape = values_shape(table, keys)?;
-    // Dense tables import what they export: rows of buckets.
-    let rows_fit = values.rank() == 2 && keys.rank() == 2 && key_cells.len() == value_cells.len();
-    if *values.shape() != shape && !rows_fit {
+    let shape = match table.is_dense() && is_import {
+        // They import what they export: rows of places.
+        true => {
+            let outer = &keys.dims()[..keys.rank().saturating_sub(1)];
+            let inner = signature.value_shape.dims();
+            Shape::new(&[outer, if inner.is_empty() { &[1] } else { inner }].concat())?
+        }
+        false => values_shape(table, keys)?,
+    };
+    if *values.shape() != shape {
         return Err(invalid_argument!("Expected shape {shape} for value, got {}", values.shape()));
     }
+    table.check_key_batch(keys)?;
     Ok((key_cells, value_cells))
 }
 
@@ -210,7 +219,7 @@ impl Kernel for Insert {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let table = table_of(ctx)?;
         self.0.check(&table, false)?;
-        let (keys, values) = keys_and_values(ctx, &table)?;
+        let (keys, values) = keys_and_values(ctx, &table, false)?;
         table.insert(keys, values)
     }
 }
@@ -226,7 +235,7 @@ impl Kernel for Import {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let table = table_of(ctx)?;
         self.0.check(&table, false)?;
-        let (keys, values) = keys_and_values(ctx, &table)?;
+        let (keys, values) = keys_and_values(ctx, &table, true)?;
         table.import(keys, values)
     }
 }
@@ -247,6 +256,7 @@ impl Kernel for Remove {
         )?;
         let keys = ctx.input(1)?;
         values_shape(&table, keys)?;
+        table.check_key_batch(keys)?;
         table.remove(Cells::new(keys, &table.signature.key_shape)?)
     }
 }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
-use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
+use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument, out_of_range};
 
 use super::access::table_of;
 use super::table::{Cells, Kind, Table};
@@ -138,6 +138,12 @@ impl Source {
                 what.to_lowercase()
             ));
         }
+        if self == Source::WholeLine && what == "Value" && dtype.is_floating() {
+            return Err(invalid_argument!(
+                "Value index for whole line requires table value dtype of integer or string, got \
+                 {dtype}"
+            ));
+        }
         Ok(())
     }
 }
@@ -210,6 +216,9 @@ impl InitializeFromTextFile {
         let mut file = Stream::open(&*files(), name, Compression::None, None)?;
         let fields = self.key.fields().max(self.value.fields());
         let mut count = 0i64;
+        if self.vocab_size == 0 {
+            return Err(out_of_range!("Finished reading 0 of lines from {name}"));
+        }
         while self.vocab_size < 0 || count < self.vocab_size {
             let Some(line) = file.line()? else { break };
             if line.is_empty() {
@@ -241,6 +250,9 @@ impl InitializeFromTextFile {
                 }
             }
             count += 1;
+        }
+        if self.vocab_size < 0 && count == 0 {
+            return Err(out_of_range!("Read less bytes than requested"));
         }
         if self.vocab_size >= 0 && count != self.vocab_size {
             return Err(invalid_argument!(

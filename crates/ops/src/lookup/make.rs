@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, anonymous_handle, cpu};
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument, resource_exhausted};
 
-use super::buckets::Buckets;
+use super::dense::{Dense, MOST_PLACES};
 use super::table::{Cells, Kind, Signature, Table};
 use crate::data_flow::named::Named;
 
@@ -174,9 +174,6 @@ pub(super) const OPS: &[Op] = &[
     },
 ];
 
-/// A table that is exported has all of its buckets in memory.
-const MOST_BUCKETS: i64 = 1 << 28;
-
 /// What the attributes say of a table.
 #[derive(Debug)]
 struct Description {
@@ -226,7 +223,14 @@ impl Description {
             }
             Some(buckets) => {
                 let (empty, deleted) = (ctx.input(0)?, ctx.input(1)?);
-                if empty.rank() > 1 || empty.shape() != deleted.shape() {
+                for (name, shape) in [("value", &self.value_shape), ("key", empty.shape())] {
+                    if shape.rank() > 1 {
+                        return Err(invalid_argument!(
+                            "Empty {name} must be a scalar or a vector, got shape {shape}"
+                        ));
+                    }
+                }
+                if empty.shape() != deleted.shape() {
                     return Err(invalid_argument!(
                         "Empty and deleted keys must have same shape, got shapes: {} and {}",
                         empty.shape(),
@@ -250,16 +254,18 @@ impl Description {
                         self.max_load
                     ));
                 }
-                if buckets > MOST_BUCKETS {
+                if buckets > MOST_PLACES as i64 {
                     return Err(resource_exhausted!(
                         "a table of {buckets} buckets does not fit into memory"
                     ));
                 }
-                Kind::Dense {
+                Kind::Dense(Dense {
+                    key_dtype: self.key_dtype,
                     empty,
                     deleted,
-                    buckets: Buckets { initial: buckets as usize, max_load: self.max_load },
-                }
+                    initial_places: buckets as usize,
+                    max_load: self.max_load,
+                })
             }
             None if self.immutable => Kind::Immutable,
             None => Kind::Mutable,

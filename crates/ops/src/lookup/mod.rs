@@ -1,7 +1,7 @@
 //! Tables from keys to values.
 
 mod access;
-mod buckets;
+mod dense;
 mod from_dataset;
 mod initialize;
 mod make;

@@ -10,7 +10,7 @@ use tensorfleet_tensor::{
     unimplemented_error,
 };
 
-use super::buckets::Buckets;
+use super::dense::{Dense, Places};
 
 /// How a table may change.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,11 +19,7 @@ pub(super) enum Kind {
     Immutable,
     Mutable,
     /// Two keys stand for places without an entry, so they cannot be used.
-    Dense {
-        empty: Cell,
-        deleted: Cell,
-        buckets: Buckets,
-    },
+    Dense(Dense),
 }
 
 /// What a table was made for.
@@ -50,10 +46,10 @@ impl Resource for Table {
 #[derive(Debug, Default)]
 struct State {
     initialized: bool,
+    /// What all tables but dense ones hold.
     entries: FxHashMap<Cell, Cell>,
-    /// What was removed from a dense table since it last grew: TensorFlow's exports still have the
-    /// places of it.
-    removed: FxHashMap<Cell, Cell>,
+    /// What a dense table holds.
+    places: Places,
 }
 
 /// A key or a value.
@@ -149,7 +145,12 @@ pub(super) fn assemble<'a>(
 
 impl Table {
     pub(super) fn new(name: &str, signature: Signature) -> Table {
-        Table { name: name.to_owned(), signature, state: RwLock::default() }
+        let places = match &signature.kind {
+            Kind::Dense(dense) => Places::new(dense),
+            Kind::Immutable | Kind::Mutable => Places::default(),
+        };
+        let state = RwLock::new(State { places, ..State::default() });
+        Table { name: name.to_owned(), signature, state }
     }
 
     fn read(&self) -> RwLockReadGuard<'_, State> {
@@ -177,18 +178,35 @@ impl Table {
         Ok(())
     }
 
-    fn check_key(&self, key: &Cell) -> Result<()> {
-        let Kind::Dense { empty, deleted, .. } = &self.signature.kind else { return Ok(()) };
-        for (reserved, name) in [(empty, "empty_key"), (deleted, "deleted_key")] {
-            if key == reserved {
-                return Err(invalid_argument!("Using the {name} as a table key is not allowed"));
-            }
+    /// How the table is laid out, if it is dense.
+    fn dense(&self) -> Option<&Dense> {
+        match &self.signature.kind {
+            Kind::Dense(dense) => Some(dense),
+            Kind::Immutable | Kind::Mutable => None,
+        }
+    }
+
+    pub(super) fn is_dense(&self) -> bool {
+        self.dense().is_some()
+    }
+
+    /// Refuses keys that are no vector of keys, of which alone dense tables know.
+    pub(super) fn check_key_batch(&self, keys: &Tensor) -> Result<()> {
+        let (batch, width) = (keys.dims().first().copied().unwrap_or(1), &self.signature.key_shape);
+        if self.dense().is_some() && keys.num_elements() != batch * width.num_elements() {
+            return Err(invalid_argument!(
+                "Expected key shape {} got {}",
+                Shape::new(&[&[batch], width.dims()].concat())?,
+                keys.shape()
+            ));
         }
         Ok(())
     }
 
     pub(super) fn len(&self) -> usize {
-        self.read().entries.len()
+        let state = self.read();
+        // One of them is empty.
+        state.entries.len() + state.places.entries()
     }
 
     /// The values of keys; for keys that are not there, `default` of their position.
@@ -202,8 +220,11 @@ impl Table {
         let mut found = Vec::with_capacity(keys.len());
         for index in 0..keys.len() {
             let key = keys.get(index)?;
-            self.check_key(&key)?;
-            found.push(match state.entries.get(&key) {
+            let value = match self.dense() {
+                Some(dense) => state.places.get(dense, &key)?,
+                None => state.entries.get(&key),
+            };
+            found.push(match value {
                 Some(value) => value.clone(),
                 None => default(index)?,
             });
@@ -214,57 +235,49 @@ impl Table {
     pub(super) fn insert(&self, keys: Cells<'_>, values: Cells<'_>) -> Result<()> {
         self.check_mutable("Insert")?;
         let mut state = self.write();
-        let before = state.entries.len();
-        for index in 0..keys.len() {
-            let key = keys.get(index)?;
-            self.check_key(&key)?;
-            state.removed.remove(&key);
-            state.entries.insert(key, values.get(index)?);
+        if let Some(dense) = self.dense() {
+            state.places.reserve(dense, keys.len())?;
         }
-        self.sweep(&mut state, before);
+        for index in 0..keys.len() {
+            let (key, value) = (keys.get(index)?, values.get(index)?);
+            match self.dense() {
+                Some(dense) => state.places.insert(dense, key, value)?,
+                None => {
+                    state.entries.insert(key, value);
+                }
+            }
+        }
         Ok(())
     }
 
     pub(super) fn remove(&self, keys: Cells<'_>) -> Result<()> {
         self.check_mutable("Remove")?;
         let mut state = self.write();
-        let before = state.entries.len();
         for index in 0..keys.len() {
             let key = keys.get(index)?;
-            self.check_key(&key)?;
-            if let Some(value) = state.entries.remove(&key)
-                && matches!(self.signature.kind, Kind::Dense { .. })
-            {
-                state.removed.insert(key, value);
+            match self.dense() {
+                Some(dense) => state.places.remove(dense, &key)?,
+                None => {
+                    state.entries.remove(&key);
+                }
             }
         }
-        self.sweep(&mut state, before);
         Ok(())
     }
 
-    /// Forgets what was removed when the table has grown since it had `before` entries, or would
-    /// have to grow to keep it.
-    fn sweep(&self, state: &mut State, before: usize) {
-        let Kind::Dense { buckets, .. } = &self.signature.kind else { return };
-        let now = buckets.count(state.entries.len());
-        if now > buckets.count(before)
-            || buckets.count(state.entries.len() + state.removed.len()) > now
-        {
-            state.removed.clear();
-        }
-    }
-
-    /// Replaces everything. Places without an entry, as dense tables export them, are skipped.
+    /// Replaces everything; in a dense table by places as it exports them.
     pub(super) fn import(&self, keys: Cells<'_>, values: Cells<'_>) -> Result<()> {
         if self.signature.kind == Kind::Immutable {
             return self.initialize(keys, values);
         }
+        if let Some(dense) = self.dense() {
+            let places = Places::import(dense, keys, values)?;
+            *self.write() = State { places, ..State::default() };
+            return Ok(());
+        }
         let mut entries = FxHashMap::default();
         for index in 0..keys.len() {
-            let key = keys.get(index)?;
-            if self.check_key(&key).is_ok() {
-                entries.insert(key, values.get(index)?);
-            }
+            entries.insert(keys.get(index)?, values.get(index)?);
         }
         *self.write() = State { entries, ..State::default() };
         Ok(())
@@ -306,8 +319,8 @@ impl Table {
         if self.check_initialized(&state).is_err() {
             return Err(aborted!("HashTable is not initialized."));
         }
-        if let Kind::Dense { empty, deleted, buckets } = &self.signature.kind {
-            return self.export_places(&state, (empty, deleted), *buckets);
+        if let Some(dense) = self.dense() {
+            return self.export_places(&state.places, dense);
         }
         let signature = &self.signature;
         let shape =
@@ -323,29 +336,18 @@ impl Table {
     }
 
     /// The places of a dense table, also those without an entry.
-    fn export_places(
-        &self,
-        state: &State,
-        (empty, deleted): (&Cell, &Cell),
-        buckets: Buckets,
-    ) -> Result<(Tensor, Tensor)> {
+    fn export_places(&self, places: &Places, dense: &Dense) -> Result<(Tensor, Tensor)> {
         let signature = &self.signature;
-        let mut entries: Vec<(&Cell, &Cell)> = state.entries.iter().collect();
-        let present = entries.len();
-        entries.extend(&state.removed);
-        let keys = entries.iter().map(|(key, _)| *key);
-        let places = buckets.arrange(signature.key_dtype, keys);
-        for (key, _) in &mut entries[present..] {
-            *key = deleted;
-        }
-        let width = |element: &Shape| Shape::new(&[places.len(), element.num_elements()]);
         let zeros = Tensor::zeros(signature.value_dtype, signature.value_shape.clone())?;
-        let zero = Cells::new(&zeros, &signature.value_shape)?.get(0)?;
-        let (keys, values): (Vec<&Cell>, Vec<&Cell>) =
-            places.iter().map(|place| place.map_or((empty, &zero), |entry| entries[entry])).unzip();
+        let nothing = Cells::new(&zeros, &signature.value_shape)?.get(0)?;
+        let pairs = places.export(dense, &nothing);
+        let width = |element: &Shape| Shape::new(&[pairs.len(), element.num_elements()]);
+        let (key_shape, value_shape) =
+            (width(&signature.key_shape)?, width(&signature.value_shape)?);
+        let (keys, values): (Vec<&Cell>, Vec<&Cell>) = pairs.into_iter().unzip();
         Ok((
-            assemble(signature.key_dtype, width(&signature.key_shape)?, keys.into_iter())?,
-            assemble(signature.value_dtype, width(&signature.value_shape)?, values.into_iter())?,
+            assemble(signature.key_dtype, key_shape, keys.into_iter())?,
+            assemble(signature.value_dtype, value_shape, values.into_iter())?,
         ))
     }
 }

@@ -69,6 +69,13 @@ impl Kernel for AddN {
             }
         }
         let inputs = (0..count).map(|i| ctx.take_input(i)).collect::<Result<Vec<_>>>()?;
+        if inputs[0].dtype() == DType::Variant && !inputs[0].shape().is_scalar() {
+            return Err(invalid_argument!(
+                "AddN of non-scalar Tensor with dtype=DT_VARIANT is not supported; inputs[0 has \
+                 shape: {}.",
+                inputs[0].shape()
+            ));
+        }
         let sum = add_n(par, inputs)?;
         ctx.set_output(0, sum);
         Ok(())

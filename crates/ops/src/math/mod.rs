@@ -25,6 +25,8 @@ mod sobol;
 mod special;
 mod unary;
 
+pub(crate) use binary::arithmetic::merged;
+pub(crate) use binary::division::divided;
 pub(crate) use matmul::batch::reduce_batch;
 
 use tensorfleet_framework::Op;

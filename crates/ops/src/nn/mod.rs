@@ -64,6 +64,7 @@ pub(super) const OPS: &[&[Op]] = &[
     recurrent::LSTM,
     relu::OPS,
     softmax::OPS,
+    top_k::APPROX_OPS,
     top_k::OPS,
 ];
 

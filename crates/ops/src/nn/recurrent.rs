@@ -44,15 +44,21 @@ fn expect(
 ) -> Result<()> {
     let tensor = ctx.input(index)?;
     if tensor.rank() != wanted.len() {
+        // The words are TensorFlow's, for whom these have another name here.
+        let (name, end) = match name {
+            "wci" | "wcf" | "wco" => (format!("{name}_tensor"), "."),
+            _ => (name.to_owned(), ""),
+        };
         return Err(invalid_argument!(
-            "{name} must be rank {} but is rank {}",
+            "{name} must be rank {} but is rank {}{end}",
             wanted.len(),
             tensor.rank()
         ));
     }
     for (axis, (&have, &(label, want))) in tensor.dims().iter().zip(wanted).enumerate() {
         if have != want {
-            return Err(invalid_argument!("{name}.dim_size({axis}) != {label}: {have} vs. {want}"));
+            let size = if name.ends_with("_prev") { "dims" } else { "dim_size" };
+            return Err(invalid_argument!("{name}.{size}({axis}) != {label}: {have} vs. {want}"));
         }
     }
     Ok(())

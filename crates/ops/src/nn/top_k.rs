@@ -1,6 +1,4 @@
-//! `TopK`, `TopKV2` and `ApproxTopK`: the largest values of each row, and where they are.
-//!
-//! The approximation is for accelerators; TensorFlow's CPU kernel is exact too.
+//! `TopK` and `TopKV2`: the largest values of each row, and where they are.
 
 use std::cmp::Ordering;
 
@@ -15,26 +13,12 @@ use tensorfleet_tensor::{DType, Element, Result, Shape, Tensor, dispatch, invali
 use self::heap::Heap;
 use super::{REAL_NUMBERS, is_nan};
 
+mod approx;
 mod heap;
 
+pub(super) use approx::OPS as APPROX_OPS;
+
 pub(super) const OPS: &[Op] = &[
-    Op {
-        name: "ApproxTopK",
-        inputs: &["input: T"],
-        outputs: &["values: T", "indices: int32"],
-        attrs: &[
-            "k: int >= 0",
-            "reduction_dimension: int = -1",
-            "recall_target: float = 0.95",
-            "is_max_k: bool = true",
-            "reduction_input_size_override: int = -1",
-            "aggregate_to_topk: bool = true",
-            "T: {half, bfloat16, float}",
-        ],
-        kernels: &[cpu::<TopK>()],
-        gradient: Some(gradient),
-        ..Op::DEFAULT
-    },
     Op {
         name: "TopK",
         inputs: &["input: T"],
@@ -79,17 +63,10 @@ struct TopK {
 
 impl Kernel for TopK {
     fn new(attrs: &Attrs<'_>) -> Result<TopK> {
-        let is_approximate = attrs.op() == "ApproxTopK";
-        if is_approximate && (attrs.int("reduction_dimension")? != -1 || !attrs.bool("is_max_k")?) {
-            return Err(invalid_argument!(
-                "No OpKernel was registered to support Op 'ApproxTopK': only the largest values of \
-                 the last dimension are found"
-            ));
-        }
         let takes_k = attrs.op() == "TopKV2";
         Ok(TopK {
             k: if takes_k { None } else { Some(attrs.int("k")?) },
-            sorted: is_approximate || attrs.bool("sorted")?,
+            sorted: attrs.bool("sorted")?,
             index_type: if takes_k { attrs.dtype("index_type")? } else { DType::Int32 },
         })
     }

@@ -116,7 +116,7 @@ fn check(index: u64, limit: u64, signed: bool) -> Result<()> {
 }
 
 /// The place of `index` among `0..=max_index`.
-fn shuffled(index: u64, key: [u32; SEED_WORDS], max_index: u64, rounds: usize) -> u64 {
+pub(crate) fn shuffled(index: u64, key: [u32; SEED_WORDS], max_index: u64, rounds: usize) -> u64 {
     if max_index == 0 {
         return 0;
     }

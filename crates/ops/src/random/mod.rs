@@ -9,6 +9,8 @@ mod stateful;
 mod stateless;
 
 use tensorfleet_framework::Op;
+
+pub(crate) use index_shuffle::shuffled;
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
 
 pub(super) const OPS: &[&[Op]] = &[

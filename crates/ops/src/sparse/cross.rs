@@ -450,7 +450,8 @@ impl Kernel for SparseCrossV2 {
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let end = ctx.num_inputs() - 1;
-        let [separator] = ctx.input(end)?.strings()? else {
+        let separator = ctx.input(end)?;
+        let ([separator], true) = (separator.strings()?, separator.shape().is_scalar()) else {
             return Err(invalid_argument!("Input separator should be a scalar."));
         };
         let crosser = Crosser::Join { separator: separator.clone() };

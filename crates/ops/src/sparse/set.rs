@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 use num_traits::AsPrimitive;
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, Op, cpu};
-use tensorfleet_tensor::{DType, Result, Shape, Tensor, dispatch, internal, invalid_argument};
+use tensorfleet_tensor::{
+    DType, Error, Result, Shape, Tensor, dispatch, internal, invalid_argument,
+};
 
 use super::dense::offset;
-use super::parts::{Sparse, bracketed};
+use super::parts::{Sparse, bracketed, dense_shape};
 use super::rearrange::index_matrix;
 
 const OPERATIONS: &[KernelDef] = &[cpu::<SetOperation>()];
@@ -115,6 +117,15 @@ fn to_tensor(dtype: DType, members: &[Member<'_>]) -> Result<Tensor> {
 struct Sets<'a> {
     groups: BTreeMap<Vec<i64>, BTreeSet<Member<'a>>>,
     dims: Vec<i64>,
+    /// What is wrong with groups that have members outside of the tensor.
+    outside: BTreeMap<Vec<i64>, Error>,
+}
+
+impl Sets<'_> {
+    /// Refuses a group of which a member lies outside of the tensor.
+    fn check_group(&self, group: &[i64]) -> Result<()> {
+        self.outside.get(group).map_or(Ok(()), |error| Err(error.clone()))
+    }
 }
 
 /// The dimensions of the groups.
@@ -146,21 +157,52 @@ fn dense_sets(tensor: &Tensor) -> Result<Sets<'_>> {
             groups.insert(index, row.iter().copied().collect());
         }
     }
-    Ok(Sets { groups, dims: group_dims.to_vec() })
+    Ok(Sets { groups, dims: group_dims.to_vec(), outside: BTreeMap::new() })
 }
 
-fn sparse_sets<'a>(input: Sparse<'a>, validate: bool) -> Result<Sets<'a>> {
+/// The sets of the sparse tensor whose parts are the inputs from `first` on.
+fn sparse_sets<'a>(ctx: &'a KernelContext<'_>, first: usize, validate: bool) -> Result<Sets<'a>> {
+    let (indices, values, shape) =
+        (ctx.input(first)?, ctx.input(first + 1)?, ctx.input(first + 2)?);
+    if shape.rank() != 1 {
+        return Err(invalid_argument!("Shape must be a 1D tensor."));
+    }
+    dense_shape(shape.values()?)?;
+    group_dims(shape.values()?)?;
+    let input = Sparse::created(indices, values, shape)?;
     if validate {
         input.check_order()?;
     }
     let dims = group_dims(input.dims)?;
     let members = members(input.values)?;
-    let mut groups: BTreeMap<Vec<i64>, BTreeSet<Member<'a>>> = BTreeMap::new();
-    for (at, &member) in members.iter().enumerate() {
-        let index = &input.index(at)[..dims.len()];
-        groups.entry(index.to_vec()).or_default().insert(member);
+    let mut entries: BTreeMap<Vec<i64>, Vec<usize>> = BTreeMap::new();
+    for at in 0..members.len() {
+        entries.entry(input.index(at)[..dims.len()].to_vec()).or_default().push(at);
     }
-    Ok(Sets { groups, dims: dims.to_vec() })
+    let (mut groups, mut outside) = (BTreeMap::new(), BTreeMap::new());
+    for (group, entries) in entries {
+        if let Err(error) = check_inside(&input, &entries) {
+            outside.insert(group.clone(), error);
+        }
+        groups.insert(group, entries.iter().map(|&at| members[at]).collect());
+    }
+    Ok(Sets { groups, dims: dims.to_vec(), outside })
+}
+
+/// Refuses entries of a group that lie outside of their tensor.
+fn check_inside(input: &Sparse<'_>, entries: &[usize]) -> Result<()> {
+    for (axis, &size) in input.dims.iter().enumerate() {
+        if size <= 0 {
+            return Err(internal!("Invalid dim_size[{axis}] = {size}."));
+        }
+        for (row, &at) in entries.iter().enumerate() {
+            let index = input.index(at)[axis];
+            if index >= size {
+                return Err(internal!("indices[{row}, {axis}] expected < {size}, got {index}."));
+            }
+        }
+    }
+    Ok(())
 }
 
 #[derive(Debug)]
@@ -174,11 +216,12 @@ impl Kernel for SetSize {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let sets = sparse_sets(Sparse::input(ctx, 0)?, self.validate)?;
+        let sets = sparse_sets(ctx, 0, self.validate)?;
         let shape = Shape::from_signed(&sets.dims)?;
         let mut output = Tensor::zeros(DType::Int32, shape.clone())?;
         let sizes = output.values_mut::<i32>()?;
         for (group, set) in &sets.groups {
+            sets.check_group(group)?;
             let at = offset(group, shape.dims()).ok_or_else(|| {
                 invalid_argument!("the group {} is outside of shape {shape}", bracketed(group))
             })?;
@@ -237,11 +280,7 @@ impl Kernel for SetOperation {
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let read = |is_sparse: bool, at: usize| {
-            if is_sparse {
-                sparse_sets(Sparse::input(ctx, at)?, self.validate)
-            } else {
-                dense_sets(ctx.input(at)?)
-            }
+            if is_sparse { sparse_sets(ctx, at, self.validate) } else { dense_sets(ctx.input(at)?) }
         };
         let second = if self.sparse[0] { 3 } else { 1 };
         let (a, b) = (read(self.sparse[0], 0)?, read(self.sparse[1], second)?);
@@ -257,6 +296,13 @@ impl Kernel for SetOperation {
         let nothing = BTreeSet::new();
         let (mut indices, mut values, mut largest) = (Vec::new(), Vec::new(), 0);
         for group in groups {
+            let is_inside = |(&at, &size): (&i64, &i64)| (0..size).contains(&at);
+            if !self.sparse[0] && !group.iter().zip(&a.dims).all(is_inside) {
+                // The groups are those of the dense tensor.
+                continue;
+            }
+            a.check_group(group)?;
+            b.check_group(group)?;
             let of = |sets: &Sets<'_>| sets.groups.contains_key(group);
             let left = if of(&a) { &a.groups[group] } else { &nothing };
             let right = if of(&b) { &b.groups[group] } else { &nothing };

@@ -4,6 +4,7 @@ mod assign;
 pub(crate) mod combine;
 mod count_up_to;
 mod gather;
+mod handles;
 mod mutex;
 mod number;
 mod ref_variable;
@@ -22,6 +23,7 @@ pub(super) const OPS: &[&[Op]] = &[
     assign::OPS,
     count_up_to::OPS,
     gather::OPS,
+    handles::OPS,
     mutex::OPS,
     ref_variable::OPS,
     resource_variable::OPS,

@@ -1,7 +1,7 @@
 //! Strings as numbers of buckets, by three different hashes.
 
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
-use tensorfleet_tensor::{Result, Tensor, invalid_argument};
+use tensorfleet_tensor::{Result, Tensor, dispatch, invalid_argument};
 
 use super::farm_hash::fingerprint64;
 
@@ -30,7 +30,50 @@ pub(super) const OPS: &[Op] = &[
         kernels: &[cpu::<HashBucket>()],
         ..Op::DEFAULT
     },
+    Op {
+        name: "_TensorToHashBucketFast",
+        inputs: &["input: T"],
+        outputs: &["output: int64"],
+        attrs: &[
+            "T: {int8, uint8, int16, uint16, int32, uint32, int64, uint64}",
+            "num_buckets: int >= 1",
+        ],
+        kernels: &[cpu::<HashNumbers>()],
+        ..Op::DEFAULT
+    },
 ];
+
+/// Numbers by the buckets of their decimal digits.
+#[derive(Debug)]
+struct HashNumbers {
+    buckets: u64,
+}
+
+impl Kernel for HashNumbers {
+    fn new(attrs: &Attrs<'_>) -> Result<HashNumbers> {
+        Ok(HashNumbers { buckets: attrs.int("num_buckets")?.max(1) as u64 })
+    }
+
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let input = ctx.input(0)?;
+        let output = dispatch!(
+            input.dtype(),
+            [i8, u8, i16, u16, i32, u32, i64, u64],
+            T => {
+                let values = input.values::<T>()?;
+                Tensor::build(input.shape().clone(), |out: &mut [i64]| {
+                    for (bucket, value) in out.iter_mut().zip(values) {
+                        let hash = fingerprint64(value.to_string().as_bytes());
+                        *bucket = (hash % self.buckets) as i64;
+                    }
+                })
+            },
+            else => Err(invalid_argument!("{} is no integer type", input.dtype()))
+        )?;
+        ctx.set_output(0, output);
+        Ok(())
+    }
+}
 
 #[derive(Clone, Copy, Debug)]
 enum Hash {

@@ -42,7 +42,8 @@ impl Kernel for AudioSummary {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let [tag] = ctx.input(0)?.strings()? else {
+        let tag = ctx.input(0)?;
+        let ([tag], true) = (tag.strings()?, tag.shape().is_scalar()) else {
             return Err(invalid_argument!("Tag must be a scalar"));
         };
         let sample_rate = match self.sample_rate {

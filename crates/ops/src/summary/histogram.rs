@@ -29,7 +29,7 @@ impl Kernel for HistogramSummary {
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let tags = ctx.input(0)?;
-        let [tag] = tags.strings()? else {
+        let ([tag], true) = (tags.strings()?, tags.shape().is_scalar()) else {
             return Err(invalid_argument!("tags must be scalar"));
         };
         let tag = String::from_utf8_lossy(tag).into_owned();

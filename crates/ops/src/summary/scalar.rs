@@ -27,9 +27,7 @@ impl Kernel for ScalarSummary {
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let (tags, values) = (ctx.input(0)?, ctx.input(1)?);
-        if tags.shape() != values.shape()
-            && !(tags.num_elements() == 1 && values.num_elements() == 1)
-        {
+        if tags.shape() != values.shape() {
             return Err(invalid_argument!(
                 "tags and values are not the same shape: {} != {}{}",
                 tags.shape(),

@@ -56,7 +56,7 @@ impl Kernel for TensorSummaryV2 {
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let one = |tensor: &Tensor, what: &str| match tensor.strings()? {
-            [value] => Ok(value.clone()),
+            [value] if tensor.shape().is_scalar() => Ok(value.clone()),
             _ => Err(invalid_argument!("{what} must be scalar")),
         };
         let tag = one(ctx.input(0)?, "tag")?;

@@ -7,11 +7,10 @@ use tensorfleet_framework::DeviceName;
 use tensorfleet_graph::{AttrList, AttrMap, AttrValue, Func, Graph, Node, NodeId, Output};
 use tensorfleet_tensor::Result;
 
-use super::{Expansion, Lowering, Pending, is_call};
+use super::{Effects, Expansion, Lowering, Pending, is_call};
 use crate::edit::string_attr;
 use crate::function::{FunctionBody, instantiate_function};
 use crate::gradient::SYMBOLIC_GRADIENT;
-use crate::place;
 
 /// Where a body is put.
 pub(super) struct Site<'a> {
@@ -87,8 +86,13 @@ impl Lowering<'_> {
         let returns: Vec<Output> = body.returns.iter().map(returned).collect();
         let control_returns: Vec<NodeId> =
             body.control_returns.iter().flat_map(|&id| moved.controls(id)).collect();
-        self.roots.extend(effects.iter().chain(&control_returns));
-        let mut done: Vec<NodeId> = returns.iter().map(|output| output.node).collect();
+        let mut done: Vec<NodeId> = Vec::new();
+        if self.effects == Effects::Always {
+            self.roots.extend(effects.iter().chain(&control_returns));
+            done.extend(returns.iter().map(|output| output.node));
+        } else {
+            effects.clear();
+        }
         if !control_returns.is_empty() {
             done.extend(control_returns);
         } else if !has_control_flow(&body.graph) {
@@ -171,16 +175,25 @@ impl<'a> Moved<'a> {
     }
 }
 
-/// What a node of the body asks for, completed by what the call asks for unless that contradicts.
+/// What a node of the body asks for; what it leaves open is as the call asks for it.
+///
+/// Part by part, as TensorFlow does it: `/job:ps` inside a call on `/job:worker/task:1` is task 1 of
+/// the job `ps`, whether there is one or not.
 fn merged_device(own: &Arc<str>, call: &str) -> Arc<str> {
     if own.is_empty() {
         return call.into();
     }
-    let merged = DeviceName::parse(own)
-        .and_then(|own| Ok(place::merge(&own, &DeviceName::parse(call)?)))
-        .ok()
-        .flatten();
-    merged.map_or_else(|| Arc::clone(own), |device| device.to_string().into())
+    let (Ok(own_name), Ok(call)) = (DeviceName::parse(own), DeviceName::parse(call)) else {
+        return Arc::clone(own);
+    };
+    let merged = DeviceName {
+        job: own_name.job.or(call.job),
+        replica: own_name.replica.or(call.replica),
+        task: own_name.task.or(call.task),
+        kind: own_name.kind.or(call.kind),
+        index: own_name.index.or(call.index),
+    };
+    merged.to_string().into()
 }
 
 /// The attributes of a node, with the names of other nodes and of frames in them made unique.
@@ -216,7 +229,7 @@ fn renamed_attrs(node: &Node, body: &Graph, prefix: &str) -> Arc<AttrMap> {
 }
 
 /// Whether some nodes may be dead, or run in a frame of their own, so that nobody may wait for them.
-fn has_control_flow(graph: &Graph) -> bool {
+pub(super) fn has_control_flow(graph: &Graph) -> bool {
     graph
         .nodes()
         .iter()

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use tensorfleet_graph::{AttrMap, AttrValue, Func, Graph, Node, NodeId, Output, ValueType};
+use tensorfleet_graph::{
+    AttrList, AttrMap, AttrValue, Func, Graph, Node, NodeId, Output, ValueType,
+};
 use tensorfleet_tensor::{DType, Result, invalid_argument};
 
 use super::body::Site;
@@ -10,6 +12,9 @@ use super::{Lowering, Pending};
 use crate::edit::{NewNode, first_output};
 use crate::function::FunctionBody;
 use crate::gradient::{self, SYMBOLIC_GRADIENT};
+
+/// An attribute of calls of which a result is fed or fetched.
+pub(crate) const END: &str = "_is_end";
 
 impl Lowering<'_> {
     /// Replaces a call by the body of its function, unless either asks not to.
@@ -26,12 +31,17 @@ impl Lowering<'_> {
         }
         let expansion = self.enter(&func, pending);
         let (args, mut entry) = self.gate(node)?;
-        if entry.is_empty() && pending.within.is_some() && has_sources(&body.graph) {
+        let may_not_run = pending.within.is_some() || self.had_control_flow;
+        if entry.is_empty() && may_not_run && has_sources(&body.graph) {
             entry.extend(self.anchor(node)?);
         }
         let site = Site { prefix: &node.name, device: &node.device, args: &args, entry: &entry };
         let inlined = self.inline(&body, &site, expansion)?;
-        self.replace_outputs(pending.id, inlined.returns);
+        let returns = match is_true(&node.attrs, END) {
+            true => self.together(node, inlined.returns)?,
+            false => inlined.returns,
+        };
+        self.replace_outputs(pending.id, returns);
         if self.awaited.contains(&pending.id) {
             let done = self.add(NewNode {
                 name: &format!("{}/output_control_node", node.name),
@@ -43,6 +53,23 @@ impl Lowering<'_> {
             self.redirects.node(pending.id, done);
         }
         Ok(())
+    }
+
+    /// Results of which each waits for all: TensorFlow computes all of them, whichever is asked for.
+    fn together(&mut self, node: &Node, results: Vec<Output>) -> Result<Vec<Output>> {
+        if results.len() < 2 {
+            return Ok(results);
+        }
+        let types = node.output_types().iter().map(|value| value.dtype).collect();
+        let all = self.add(NewNode {
+            name: &format!("{}/outputs", node.name),
+            op: "IdentityN",
+            device: Arc::clone(&node.device),
+            attrs: vec![("T", AttrValue::List(AttrList::Types(types)))],
+            inputs: results.clone(),
+            control_inputs: Vec::new(),
+        })?;
+        Ok((0..results.len()).map(|index| Output { node: all, index: index as u32 }).collect())
     }
 
     /// A node that runs when the call would: in the same round of a loop, on the same side of a

@@ -5,7 +5,9 @@
 //! leaves behind which tensors now stand for its outputs and which node now says that it has run;
 //! consumers are connected at the end, in one sweep.
 //!
-//! Side effects inside a body happen even if nobody uses the results: their nodes become roots.
+//! Side effects inside a function happen even if nobody uses the results: their nodes become roots.
+//! Control flow that is written into the graph of a session is another matter: it is replaced before
+//! a step is pruned, and what the step does not need is not run, effects or not.
 
 mod body;
 mod branch;
@@ -17,28 +19,59 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 use tensorfleet_framework::Registry;
 use tensorfleet_graph::{AttrValue, Graph, Node, NodeId, Output};
-use tensorfleet_tensor::Result;
+use tensorfleet_tensor::{Result, resource_exhausted};
 
 use crate::calls;
 use crate::edit::NewNode;
 use crate::gradient::SYMBOLIC_GRADIENT;
 use crate::redirect::Redirects;
 use crate::{Options, Step};
+pub(crate) use call::END;
 
-/// Replaces all calls that can be replaced. Says whether there were any calls.
+/// Replaces all calls of a function's body that can be replaced. Says whether there were any calls.
 pub(crate) fn lower(step: Step, ops: &Arc<Registry>, options: &Options) -> Result<(Step, bool)> {
-    let calls: Vec<NodeId> = step
-        .graph
-        .iter()
-        .filter(|(_, node)| is_call(&step.graph, node))
-        .map(|(id, _)| id)
-        .collect();
+    replace(step, Effects::Always, ops, options)
+}
+
+/// Replaces all calls of a session's step that can be replaced. Says whether there were any calls.
+pub(crate) fn lower_step(
+    step: Step,
+    ops: &Arc<Registry>,
+    options: &Options,
+) -> Result<(Step, bool)> {
+    let (step, had_control_flow) = replace(step, Effects::IfNeeded, ops, options)?;
+    let (step, had_calls) = replace(step, Effects::Always, ops, options)?;
+    Ok((step, had_control_flow || had_calls))
+}
+
+/// When nodes of a body with side effects are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Effects {
+    /// Whenever the call is.
+    Always,
+    /// When something that the step needs comes from them. Plain calls are left for later: whether
+    /// they are run is not known yet.
+    IfNeeded,
+}
+
+fn replace(
+    step: Step,
+    effects: Effects,
+    ops: &Arc<Registry>,
+    options: &Options,
+) -> Result<(Step, bool)> {
+    let is_replaced = |node: &Node| match effects {
+        Effects::Always => is_call(&step.graph, node),
+        Effects::IfNeeded => is_control_flow(node) && asks_for_lowering(node),
+    };
+    let nodes = step.graph.iter().filter(|(_, node)| is_replaced(node));
+    let calls: Vec<NodeId> = nodes.map(|(id, _)| id).collect();
     if calls.is_empty() {
         return Ok((step, false));
     }
     let mut step = step;
     calls::spell_out(&mut step.graph, &**ops)?;
-    let mut lowering = Lowering::new(step, ops, options);
+    let mut lowering = Lowering::new(step, effects, ops, options);
     lowering.pending.extend(calls.into_iter().rev().map(|id| Pending { id, within: None }));
     while let Some(pending) = lowering.pending.pop() {
         lowering.expand(&pending)?;
@@ -48,28 +81,39 @@ pub(crate) fn lower(step: Step, ops: &Arc<Registry>, options: &Options) -> Resul
 
 /// Whether the node stands for a function that may be replaced by its body.
 pub(crate) fn is_call(graph: &Graph, node: &Node) -> bool {
-    matches!(
-        &*node.op,
-        "Case"
-            | "If"
-            | "PartitionedCall"
-            | "StatefulPartitionedCall"
-            | "StatelessCase"
-            | "StatelessIf"
-            | "StatelessWhile"
-            | SYMBOLIC_GRADIENT
-            | "While"
-    ) || graph.library().find(&node.op).is_some()
+    is_control_flow(node)
+        || matches!(&*node.op, "PartitionedCall" | "StatefulPartitionedCall" | SYMBOLIC_GRADIENT)
+        || graph.library().find(&node.op).is_some()
 }
 
-/// Calls beyond this size of the graph stay calls. Functions that call each other can describe
-/// graphs of any size in little text.
-const MAX_NODES: usize = 1 << 18;
+/// Whether the node chooses among functions, or repeats one.
+fn is_control_flow(node: &Node) -> bool {
+    matches!(
+        &*node.op,
+        "Case" | "If" | "StatelessCase" | "StatelessIf" | "StatelessWhile" | "While"
+    )
+}
+
+/// More nodes than this are not added for calls in functions. Functions that call each other can
+/// describe graphs of any size in little text.
+const MAX_NODES: usize = if cfg!(test) { 1 << 12 } else { 1 << 18 };
+
+/// The graph's own calls stay calls when so many nodes were added.
+const MANY_NODES: usize = MAX_NODES / 2;
 
 /// The pass at work.
 struct Lowering<'a> {
     graph: Graph,
+    /// The number of nodes before.
+    len_before: usize,
+    /// Whether nodes may be dead, or run in a frame of their own.
+    had_control_flow: bool,
     roots: Vec<NodeId>,
+    effects: Effects,
+    /// Calls that the step asks for by name, and with them all their outputs.
+    asked_for: FxHashSet<NodeId>,
+    /// Outputs that have to be computed.
+    wanted: Vec<Output>,
     ops: &'a Arc<Registry>,
     options: &'a Options,
     pending: Vec<Pending>,
@@ -95,12 +139,25 @@ struct Expansion {
 }
 
 impl<'a> Lowering<'a> {
-    fn new(step: Step, ops: &'a Arc<Registry>, options: &'a Options) -> Lowering<'a> {
+    fn new(
+        step: Step,
+        effects: Effects,
+        ops: &'a Arc<Registry>,
+        options: &'a Options,
+    ) -> Lowering<'a> {
+        let fetches = step.graph.nodes().iter().filter(|node| &*node.op == "_Retval");
+        let fetched = fetches.flat_map(|node| &node.inputs).map(|input| input.node);
+        let asked_for = fetched.chain(step.roots.iter().copied()).collect();
         let awaited = step.graph.nodes().iter().flat_map(|node| &node.control_inputs);
         let awaited = awaited.chain(&step.roots).copied().collect();
         Lowering {
+            len_before: step.graph.len(),
+            had_control_flow: body::has_control_flow(&step.graph),
             graph: step.graph,
             roots: step.roots,
+            effects,
+            asked_for,
+            wanted: Vec::new(),
             ops,
             options,
             pending: Vec::new(),
@@ -112,8 +169,16 @@ impl<'a> Lowering<'a> {
     }
 
     fn expand(&mut self, pending: &Pending) -> Result<()> {
-        if self.graph.len() > MAX_NODES {
+        let added = self.graph.len() - self.len_before;
+        if added > MANY_NODES && pending.within.is_none() {
             return Ok(());
+        }
+        if added > MAX_NODES {
+            let name = &self.graph.node(pending.id).name;
+            return Err(resource_exhausted!(
+                "The functions of the graph call each other so often that more than {MAX_NODES} \
+                 nodes would take the place of their calls, the last of them for {name}"
+            ));
         }
         let mut node = self.graph.node(pending.id).clone();
         for input in &mut node.inputs {
@@ -127,7 +192,9 @@ impl<'a> Lowering<'a> {
                 self.expand_while(pending, &node)
             }
             "If" | "StatelessIf" | "Case" | "StatelessCase" | "While" | "StatelessWhile" => Ok(()),
-            _ if self.options.inline_functions => self.expand_call(pending, &node),
+            _ if self.options.inline_functions && self.effects == Effects::Always => {
+                self.expand_call(pending, &node)
+            }
             _ => Ok(()),
         }
     }
@@ -141,16 +208,21 @@ impl<'a> Lowering<'a> {
     /// Records that `call` is replaced and that `outputs` stand for its outputs.
     fn replace_outputs(&mut self, call: NodeId, outputs: impl IntoIterator<Item = Output>) {
         self.replaced.insert(call);
+        let is_asked_for = self.effects == Effects::IfNeeded && self.asked_for.contains(&call);
         for (index, output) in outputs.into_iter().enumerate() {
+            if is_asked_for {
+                self.wanted.push(output);
+            }
             self.redirects.output(Output { node: call, index: index as u32 }, output);
         }
     }
 
     /// Connects the consumers of replaced calls, and drops the calls.
     fn finish(self) -> Step {
-        let Lowering { graph, mut roots, redirects, replaced, .. } = self;
+        let Lowering { graph, mut roots, wanted, redirects, replaced, .. } = self;
         // A call inside a body was a root for the sake of its own effects, which are roots now.
         roots.retain(|&id| !replaced.contains(&id) || redirects.has_node(id));
+        roots.extend(wanted.into_iter().map(|output| redirects.current(output).node));
         redirects.apply(Step { graph, roots })
     }
 }

@@ -5,13 +5,15 @@ use expect_test::{Expect, expect};
 use super::*;
 use crate::testing::{ops, parse, print_graph};
 
+type Pass = fn(Step, &Arc<Registry>, &Options) -> Result<(Step, bool)>;
+
 /// Lowers a graph whose roots are the nodes named `fetch...`.
-fn check_with(text: &str, options: &Options, expected: Expect) {
+fn check_pass(pass: Pass, text: &str, options: &Options, expected: Expect) {
     let ops = ops();
     let graph = parse(text, &ops).unwrap();
     let is_root = |(_, node): &(NodeId, &Node)| node.name.starts_with("fetch");
     let roots = graph.iter().filter(is_root).map(|(id, _)| id).collect();
-    let text = match lower(Step { graph, roots }, &ops, options) {
+    let text = match pass(Step { graph, roots }, &ops, options) {
         Ok((step, _)) => {
             step.graph.validate().unwrap();
             print_graph(&step.graph)
@@ -19,6 +21,15 @@ fn check_with(text: &str, options: &Options, expected: Expect) {
         Err(error) => error.to_string(),
     };
     expected.assert_eq(&text);
+}
+
+fn check_with(text: &str, options: &Options, expected: Expect) {
+    check_pass(lower, text, options, expected);
+}
+
+/// Lowers the graph of a session's step.
+fn check_step(text: &str, expected: Expect) {
+    check_pass(lower_step, text, &Options::default(), expected);
 }
 
 fn check(text: &str, expected: Expect) {
@@ -45,6 +56,26 @@ fn a_call_becomes_its_body() {
             c/two = Const @/task:1
             c/twice = Mul(p, c/two) @/job:ps/task:1
             c/sum = Add(c/twice, q) @/task:1
+        "#]],
+    );
+}
+
+#[test]
+fn a_call_that_is_fetched_computes_all_its_results() {
+    check(
+        "fn f(x: float, y: float) -> (a: float = twice:z:0, b: float = y) {
+           twice = Mul(x, x)
+         }
+         p = Const
+         q = Const
+         c = PartitionedCall(p, q) {f=&f, Tin=[float float], Tout=[float float], _is_end=true}
+         fetch = Identity(c)",
+        expect![[r#"
+            p = Const
+            q = Const
+            fetch = Identity(c/outputs)
+            c/twice = Mul(p, p)
+            c/outputs = IdentityN(c/twice, q)
         "#]],
     );
 }
@@ -318,7 +349,7 @@ fn a_loop_becomes_a_frame() {
             w/constant_1 = Identity(w/enter_2, ^w/pivot) @w1
             w/body/one = Const(^w/pivot) @w1
             w/body/a = Add(w/switch:1, w/body/one) @w1
-            w/body/write = AssignVariableOp(w/constant_1, w/constant) @/job:ps
+            w/body/write = AssignVariableOp(w/constant_1, w/constant) @ps1
             w/next_iteration = NextIteration(w/body/a, ^w/body/write) @w1
             w/exit = Exit(w/switch) @w1
             w/executed = NoOp(^w/exit) @w1
@@ -460,4 +491,175 @@ fn a_gradient_that_is_not_there_is_named() {
          fetch = SymbolicGradient(x, x) {f=&f, Tin=[float float], Tout=[float]}",
         expect!["NOT_FOUND: in the gradient of n (Abs): No gradient defined for op: Abs"],
     );
+}
+
+/// Two branches that write, of whose results only the second waits for that.
+const WRITING_IF: &str = "
+    fn write(h: resource) -> (a: float = one:output:0) ^w {
+      one = Const
+      w = AssignVariableOp(h, one:output:0)
+    }
+    fn yes(h: resource) -> (a: float = c:output:0, b: float = d:y:0) {
+      c = Const
+      w = AssignVariableOp(h, c:output:0)
+      d = Identity(c:output:0, ^w)
+    }
+    fn no(h: resource) -> (a: float = c:output:0, b: float = f:a:0) {
+      c = Const
+      f = write(h)
+    }
+    p = Const {dtype=bool}
+    h = VarHandleOp
+    i = If(p, h) {then_branch=&yes, else_branch=&no, Tin=[resource], Tout=[float float], \
+    _lower_using_switch_merge=true}
+";
+
+#[test]
+fn a_branch_of_a_step_runs_what_is_needed_of_it() {
+    check_step(
+        &format!("{WRITING_IF}fetch = Identity(i)"),
+        expect![[r#"
+        p = Const
+        fetch = Identity(i/merge_0)
+        i/pivot_switch = Switch(p, p)
+        i/pivot_else = Identity(i/pivot_switch)
+        i/else/c = Const(^i/pivot_else)
+        i/pivot_then = Identity(i/pivot_switch:1)
+        i/then/c = Const(^i/pivot_then)
+        i/merge_0 = Merge(i/else/c, i/then/c)
+    "#]],
+    );
+    check_step(
+        &format!("{WRITING_IF}fetch = Identity(i:1)"),
+        expect![[r#"
+            p = Const
+            h = VarHandleOp
+            fetch = Identity(i/merge_1)
+            i/pivot_switch = Switch(p, p)
+            i/switch_0 = Switch(h, p)
+            i/pivot_then = Identity(i/pivot_switch:1)
+            i/then/c = Const(^i/pivot_then)
+            i/then/w = AssignVariableOp(i/switch_0:1, i/then/c)
+            i/then/d = Identity(i/then/c, ^i/then/w)
+            i/merge_1 = Merge(i/else/f/one, i/then/d)
+            i/else/f/input_control_node = Identity(i/switch_0)
+            i/else/f/one = Const(^i/else/f/input_control_node)
+            i/else/f/w = AssignVariableOp(i/switch_0, i/else/f/one)
+        "#]],
+    );
+    check_step(
+        &format!("{WRITING_IF}fetch = NoOp(^i)"),
+        expect![[r#"
+        p = Const
+        fetch = NoOp(^i/executed)
+        i/pivot_switch = Switch(p, p)
+        i/pivot_else = Identity(i/pivot_switch)
+        i/pivot_then = Identity(i/pivot_switch:1)
+        i/branch_executed = Identity(i/pivot_else, ^i/pivot_else)
+        i/branch_executed_1 = Identity(i/pivot_then, ^i/pivot_then)
+        i/executed = Merge(i/branch_executed, i/branch_executed_1)
+    "#]],
+    );
+    check_step(
+        &format!("{WRITING_IF}fetch = _Retval(i) {{T=float, index=0}}"),
+        expect![[r#"
+        p = Const
+        h = VarHandleOp
+        fetch = _Retval(i/merge_0)
+        i/pivot_switch = Switch(p, p)
+        i/switch_0 = Switch(h, p)
+        i/pivot_else = Identity(i/pivot_switch)
+        i/else/c = Const(^i/pivot_else)
+        i/pivot_then = Identity(i/pivot_switch:1)
+        i/then/c = Const(^i/pivot_then)
+        i/then/w = AssignVariableOp(i/switch_0:1, i/then/c)
+        i/then/d = Identity(i/then/c, ^i/then/w)
+        i/merge_0 = Merge(i/else/c, i/then/c)
+        i/merge_1 = Merge(i/else/f/one, i/then/d)
+        i/else/f/input_control_node = Identity(i/switch_0)
+        i/else/f/one = Const(^i/else/f/input_control_node)
+        i/else/f/w = AssignVariableOp(i/switch_0, i/else/f/one)
+    "#]],
+    );
+}
+
+#[test]
+fn a_loop_of_a_step_runs_what_is_needed_of_it() {
+    let text = "
+        fn goes_on(i: float, x: float, h: resource) -> (c: bool = l:z:0) {
+          l = Less(i, i)
+        }
+        fn body(i: float, x: float, h: resource) -> (j: float = n:y:0, y: float = m:y:0, \
+        g: resource = h) {
+          n = Neg(i)
+          w = AssignVariableOp(h, x)
+          m = Neg(x, ^w)
+        }
+        i = Const
+        x = Const
+        h = VarHandleOp
+        w = While(i, x, h) {cond=&goes_on, body=&body, T=[float float resource], \
+        _lower_using_switch_merge=true}
+        fetch = ";
+    check_step(
+        &format!("{text}Identity(w)"),
+        expect![[r#"
+        i = Const
+        fetch = Identity(w/exit)
+        w/enter = Enter(i)
+        w/merge = Merge(w/enter, w/next_iteration)
+        w/cond/l = Less(w/merge, w/merge)
+        w/loop_cond = LoopCond(w/cond/l, ^w/merge)
+        w/switch = Switch(w/merge, w/loop_cond)
+        w/pivot = Identity(w/switch:1)
+        w/body/n = Neg(w/switch:1)
+        w/next_iteration = NextIteration(w/body/n, ^w/pivot)
+        w/exit = Exit(w/switch)
+    "#]],
+    );
+    check_step(
+        &format!("{text}NoOp(^w)"),
+        expect![[r#"
+        i = Const
+        x = Const
+        h = VarHandleOp
+        fetch = NoOp(^w/executed)
+        w/enter = Enter(i)
+        w/merge = Merge(w/enter, w/next_iteration)
+        w/enter_1 = Enter(x)
+        w/merge_1 = Merge(w/enter_1, w/next_iteration_1)
+        w/enter_2 = Enter(h)
+        w/cond/l = Less(w/merge, w/merge)
+        w/loop_cond = LoopCond(w/cond/l, ^w/merge)
+        w/switch = Switch(w/merge, w/loop_cond)
+        w/switch_1 = Switch(w/merge_1, w/loop_cond)
+        w/pivot = Identity(w/switch:1)
+        w/constant = Identity(w/enter_2, ^w/pivot)
+        w/body/n = Neg(w/switch:1)
+        w/body/w = AssignVariableOp(w/constant, w/switch_1:1)
+        w/body/m = Neg(w/switch_1:1, ^w/body/w)
+        w/next_iteration = NextIteration(w/body/n, ^w/pivot)
+        w/next_iteration_1 = NextIteration(w/body/m, ^w/pivot)
+        w/exit = Exit(w/switch)
+        w/exit_1 = Exit(w/switch_1)
+        w/executed = NoOp(^w/exit, ^w/exit_1)
+    "#]],
+    );
+}
+
+#[test]
+fn functions_that_describe_too_large_a_graph_are_refused() {
+    let mut text = String::from("fn f0(x: float) -> (y: float = n:y:0) {\nn = Neg(x)\n}\n");
+    for level in 1..40 {
+        let inner = level - 1;
+        text += &format!(
+            "fn f{level}(x: float) -> (y: float = b:y:0) {{\na = f{inner}(x)\n\
+             b = f{inner}(a:y:0)\n}}\n"
+        );
+    }
+    let ops = ops();
+    let graph = parse(&format!("{text}p = Const\nfetch = f39(p)"), &ops).unwrap();
+    let roots = vec![graph.find("fetch").unwrap()];
+    let error = lower_step(Step { graph, roots }, &ops, &Options::default()).unwrap_err();
+    assert_eq!(error.code(), tensorfleet_tensor::Code::ResourceExhausted);
 }

@@ -19,43 +19,34 @@ pub(super) fn forward(step: Step) -> Step {
     let mut redirects = Redirects::default();
     for id in topological_order(&step.graph) {
         let node = step.graph.node(id);
-        let Some(passed) = passed_inputs(&step.graph, node) else { continue };
-        let sources: Vec<Output> =
-            passed.iter().map(|&index| redirects.current(node.inputs[index])).collect();
-        if !can_go(&step.graph, id, &sources, &uses) {
-            continue;
-        }
-        for (index, &source) in sources.iter().enumerate() {
-            redirects.output(Output { node: id, index: index as u32 }, source);
-        }
-        if let [source] = sources[..] {
+        let Some(passed) = passed_input(&step.graph, node) else { continue };
+        let source = redirects.current(node.inputs[passed]);
+        if can_go(&step.graph, id, source, &uses) {
+            redirects.output(Output { node: id, index: 0 }, source);
             redirects.node(id, redirects.current_node(source.node));
         }
     }
     redirects.apply(step)
 }
 
-fn can_go(graph: &Graph, id: NodeId, sources: &[Output], uses: &Uses) -> bool {
-    let node = graph.node(id);
-    // Who waits for several inputs, or for one side of a switch, has nothing else to wait for.
-    let is_switch = |source: &Output| {
-        matches!(&*graph.node(source.node).op, "Switch" | "RefSwitch" | "_SwitchN")
-    };
-    if uses.awaited[id.index()] && (sources.len() != 1 || sources.iter().any(is_switch)) {
+fn can_go(graph: &Graph, id: NodeId, source: Output, uses: &Uses) -> bool {
+    let (node, passed) = (graph.node(id), graph.node(source.node));
+    // Who waits for one side of a switch has nothing else to wait for.
+    let is_switch = matches!(&*passed.op, "Switch" | "RefSwitch" | "_SwitchN");
+    if uses.awaited[id.index()] && is_switch {
         return false;
     }
-    let is_reference =
-        |source: &Output| graph.node(source.node).output_types()[source.index as usize].is_ref;
-    let is_near = |source: &Output| graph.node(source.node).device == node.device;
+    let is_reference = passed.output_types()[source.index as usize].is_ref;
+    let is_near = passed.device == node.device;
     let consumers_are_near =
         || uses.consumers[id.index()].iter().all(|&user| graph.node(user).device == node.device);
     node.control_inputs.is_empty()
-        && !sources.iter().any(is_reference)
-        && (sources.iter().all(is_near) || (!uses.awaited[id.index()] && consumers_are_near()))
+        && !is_reference
+        && (is_near || (!uses.awaited[id.index()] && consumers_are_near()))
 }
 
-/// For each output of a node, the input that it equals.
-fn passed_inputs(graph: &Graph, node: &Node) -> Option<Vec<usize>> {
+/// The input that a node's only output equals.
+fn passed_input(graph: &Graph, node: &Node) -> Option<usize> {
     let is_scalar = |input: usize, number: i8| {
         let source = node.inputs.get(input).map(|input| graph.node(input.node));
         source.and_then(constant).is_some_and(|tensor| is_scalar(tensor, number))
@@ -64,7 +55,8 @@ fn passed_inputs(graph: &Graph, node: &Node) -> Option<Vec<usize>> {
         "Identity" | "PlaceholderWithDefault" | "PreventGradient" | "Snapshot" | "StopGradient" => {
             0
         }
-        "IdentityN" => return Some((0..node.inputs.len()).collect()),
+        // With more inputs it waits for all of them.
+        "IdentityN" if node.inputs.len() == 1 => 0,
         "AddN" if node.inputs.len() == 1 => 0,
         "Cast" if types_agree(node, "SrcT", "DstT") => 0,
         "Div" | "RealDiv" if is_scalar(1, 1) => 0,
@@ -76,7 +68,7 @@ fn passed_inputs(graph: &Graph, node: &Node) -> Option<Vec<usize>> {
         "Add" | "AddV2" if is_integer(node) && is_scalar(0, 0) => 1,
         _ => return None,
     };
-    Some(vec![passed])
+    Some(passed)
 }
 
 fn types_agree(node: &Node, first: &str, second: &str) -> bool {

@@ -76,8 +76,9 @@ fn nodes_that_pass_on_their_input_go() {
             zero = Const
             c = Const {value=7}
             x = RandomLike(c)
-            plus = Add(x, zero)
-            fetch = Mul(x, plus)
+            n = IdentityN(x, x)
+            plus = Add(n:1, zero)
+            fetch = Mul(n, plus)
             fetch_done = NoOp(^x)
         "#]],
     );

@@ -14,8 +14,6 @@ use tensorfleet_framework::DeviceName;
 use tensorfleet_graph::{Graph, Node, NodeId};
 use tensorfleet_tensor::{Error, Result, invalid_argument};
 
-pub(crate) use groups::merge;
-
 use crate::lower::is_call;
 use crate::{Devices, Options};
 use groups::{Groups, Request};
@@ -27,8 +25,10 @@ use groups::{Groups, Request};
 #[derive(Debug, Default)]
 pub struct Placement {
     devices: Vec<Arc<str>>,
-    /// Nodes that fit on no device. They matter only to a step that runs them.
+    /// Nodes that fit on no device.
     failures: FxHashMap<NodeId, Error>,
+    /// The one of them that a step's error names.
+    first_failure: Option<NodeId>,
 }
 
 impl Placement {
@@ -41,6 +41,12 @@ impl Placement {
     /// Whether all nodes of `graph` are placed, provided that its first nodes are the ones here.
     pub fn covers(&self, graph: &Graph) -> bool {
         graph.len() <= self.devices.len()
+    }
+
+    /// Fails if some node fits on no device, whether a step runs it or not.
+    pub(crate) fn check(&self) -> Result<()> {
+        let first = self.first_failure.and_then(|id| self.failures.get(&id));
+        first.map_or(Ok(()), |failure| Err(failure.clone()))
     }
 
     /// The device of a node, if it has been placed.
@@ -84,12 +90,15 @@ pub(crate) fn place(
     let requests = groups.requests(graph, earlier, options.allow_soft_placement);
     let mut failures = FxHashMap::default();
     let mut chosen: Vec<Option<Arc<str>>> = vec![None; graph.len()];
+    let mut open: Vec<NodeId> = Vec::new();
     for (id, node) in graph.iter() {
+        let request = &requests[groups.find(id).index()];
         if calls == Calls::Open && is_call(graph, node) {
-            chosen[id.index()] = Some(Arc::clone(&node.device));
+            // Those who follow a call must have a device even in a step without the call.
+            chosen[id.index()] = candidates.choose(request, node, true).ok();
+            open.push(id);
             continue;
         }
-        let request = &requests[groups.find(id).index()];
         let is_free = groups.is_alone(id) && request.device == DeviceName::default();
         if is_free && (is_source(node) || is_metadata(node)) {
             continue;
@@ -103,11 +112,20 @@ pub(crate) fn place(
     }
     follow_inputs(graph, &mut chosen);
     follow_consumers(graph, &mut chosen);
+    for id in open {
+        chosen[id.index()] = Some(Arc::clone(&graph.node(id).device));
+    }
     let devices = chosen
         .into_iter()
         .map(|device| device.unwrap_or_else(|| Arc::clone(&candidates.client)))
         .collect();
-    Placement { devices, failures }
+    // Those that may follow others are placed last.
+    let rank = |id: &NodeId| {
+        let node = graph.node(*id);
+        (is_source(node) || is_metadata(node), *id)
+    };
+    let first_failure = failures.keys().copied().min_by_key(rank);
+    Placement { devices, failures, first_failure }
 }
 
 /// A node with one output and no inputs: it can run wherever its value is needed.
@@ -332,6 +350,27 @@ mod tests {
                 e = Neg(c) @ps1
                 s = Shape(b) @ps0
                 i = Identity(b) @w0
+            "#]],
+        );
+    }
+
+    #[test]
+    fn sources_and_shapes_beside_a_call_have_a_device_of_their_own() {
+        check(
+            "fn f(x: float) -> (y: float = n:y:0) {
+               n = Neg(x)
+             }
+             a = Const
+             c = f(a) @/job:ps/task:1
+             s = Shape(c)
+             b = Const
+             d = f(b) @/job:gone",
+            expect![[r#"
+                a = Const @ps1
+                c = f(a) @/job:ps/task:1
+                s = Shape(c) @ps1
+                b = Const @w0
+                d = f(b) @/job:gone
             "#]],
         );
     }

@@ -1,43 +1,61 @@
 //! The server's doors: gRPC connections go on to gRPC, links are served here.
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use socket2::SockRef;
+use tensorfleet_transport::{Connection, Limits, Memory, Methods, Peer};
 use tokio::net::{TcpListener, TcpStream, UnixListener};
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::MAGIC;
-use super::offer::{Token, greet};
+use super::introductions::Introductions;
+use super::offer::greet;
 use super::serve::Served;
 use super::socket::Socket;
-use crate::grpc::Grpc;
-use crate::http2::Connection;
 use crate::worker::WorkerHandler;
 
 /// How long a server that cannot accept, as for want of file descriptors, waits to try again.
 const RETRY: Duration = Duration::from_millis(50);
 
-/// How long a client may take to greet.
-const GREETING: Duration = Duration::from_secs(5);
+/// How many connections are taken beyond the limit, to ask for the server's health.
+const FOR_HEALTH: usize = 16;
+
+/// What a server has to offer.
+#[derive(Clone, Debug)]
+pub(crate) struct Doors {
+    pub(crate) methods: Arc<Methods>,
+    /// The methods of those who come when it is full.
+    pub(crate) health: Arc<Methods>,
+    pub(crate) handler: WorkerHandler,
+    /// Who may have links; without it nobody may.
+    pub(crate) introductions: Option<Arc<Introductions>>,
+    pub(crate) limits: Limits,
+    pub(crate) stop: watch::Receiver<bool>,
+}
 
 /// Accepts connections until the server stops, and waits until those that there are have ended.
-pub(crate) async fn accept(listener: TcpListener, grpc: Grpc, links: Links) {
+pub(crate) async fn accept(listener: TcpListener, doors: Doors) {
     let mut connections = JoinSet::new();
-    let mut stop = links.stop.clone();
-    let unix = links.token.and_then(|token| {
+    let mut stop = doors.stop.clone();
+    let unix = doors.introductions.as_ref().and_then(|introductions| {
         let refused =
             |error| tracing::debug!("links inside this machine are not possible: {error}");
-        token.listen().map_err(refused).ok()
+        introductions.door().listen().map_err(refused).ok()
     });
+    let rooms = Rooms::new(&doors.limits);
     loop {
         let accepted = tokio::select! {
             // An error means that the server is gone.
             _ = stop.wait_for(|stop| *stop) => break,
             // Ended; a panic has been told by its hook.
             Some(_) = connections.join_next() => continue,
-            accepted = listener.accept() => accepted.map(|(socket, _)| Door::Port(socket)),
+            accepted = listener.accept() => {
+                accepted.map(|(socket, address)| Door::Port(socket, address))
+            }
             accepted = next(unix.as_ref()) => accepted.map(Door::Inside),
         };
         let door = match accepted {
@@ -48,27 +66,18 @@ pub(crate) async fn accept(listener: TcpListener, grpc: Grpc, links: Links) {
                 continue;
             }
         };
-        let (grpc, links) = (grpc.clone(), links.clone());
+        let Some((room, is_full)) = rooms.take() else {
+            tracing::warn!("a connection is refused: {} are open", doors.limits.connections);
+            continue;
+        };
+        let doors = doors.clone();
+        let memory = Arc::clone(&rooms.memory);
         connections.spawn(async move {
+            let _room = room;
             match door {
-                Door::Inside(socket) => links.serve(socket).await,
-                Door::Port(socket) => {
-                    if socket.set_nodelay(true).is_err() {
-                        return;
-                    }
-                    let mut start = [0; MAGIC.len()];
-                    match socket.peek(&mut start).await {
-                        Ok(len) if len == start.len() && start == MAGIC => {
-                            links.serve(Socket::Tcp(socket)).await;
-                        }
-                        _ => {
-                            let connection = Connection::new(socket, grpc);
-                            if let Err(error) = connection.serve(links.stop, links.drain).await {
-                                tracing::debug!("a connection broke: {error}");
-                            }
-                        }
-                    }
-                }
+                Door::Inside(socket) if !is_full => doors.serve_link(socket).await,
+                Door::Inside(_) => {}
+                Door::Port(socket, address) => doors.serve(socket, address, memory, is_full).await,
             }
         });
     }
@@ -76,8 +85,34 @@ pub(crate) async fn accept(listener: TcpListener, grpc: Grpc, links: Links) {
     while connections.join_next().await.is_some() {}
 }
 
+/// How many connections there may be, and the memory that they share.
+struct Rooms {
+    all: Arc<Semaphore>,
+    for_health: Arc<Semaphore>,
+    memory: Arc<Memory>,
+}
+
+impl Rooms {
+    fn new(limits: &Limits) -> Rooms {
+        Rooms {
+            all: Arc::new(Semaphore::new(limits.connections)),
+            for_health: Arc::new(Semaphore::new(FOR_HEALTH)),
+            memory: Memory::new(limits.server_memory),
+        }
+    }
+
+    /// A place for a connection, and whether it is one beyond the limit.
+    fn take(&self) -> Option<(OwnedSemaphorePermit, bool)> {
+        if let Ok(room) = Arc::clone(&self.all).try_acquire_owned() {
+            return Some((room, false));
+        }
+        let room = Arc::clone(&self.for_health).try_acquire_owned().ok()?;
+        Some((room, true))
+    }
+}
+
 enum Door {
-    Port(TcpStream),
+    Port(TcpStream, SocketAddr),
     Inside(Socket),
 }
 
@@ -88,37 +123,73 @@ async fn next(listener: Option<&UnixListener>) -> io::Result<Socket> {
     }
 }
 
-/// What it takes to serve links.
-#[derive(Clone, Debug)]
-pub(crate) struct Links {
-    /// What clients must know; without one there are no links.
-    pub(crate) token: Option<Token>,
-    pub(crate) handler: WorkerHandler,
-    pub(crate) stop: watch::Receiver<bool>,
-    /// How long calls that are under way may go on when the server stops.
-    pub(crate) drain: Duration,
+/// Prepares a socket: small frames leave at once, and what the other machine does not confirm in
+/// time means that it is gone.
+pub(super) fn tune(socket: &TcpStream, silence: Duration) -> io::Result<()> {
+    socket.set_nodelay(true)?;
+    let socket = SockRef::from(socket);
+    #[cfg(target_os = "linux")]
+    socket.set_tcp_user_timeout(Some(silence))?;
+    let keepalive = socket2::TcpKeepalive::new().with_time(silence).with_interval(silence / 3);
+    socket.set_tcp_keepalive(&keepalive)
 }
 
-impl Links {
-    async fn serve(mut self, socket: Socket) {
-        let Some(token) = self.token else { return };
-        let greeting = tokio::time::timeout(GREETING, greet(&socket, token)).await;
-        if !matches!(greeting, Ok(Ok(()))) {
+impl Doors {
+    async fn serve(
+        mut self,
+        socket: TcpStream,
+        address: SocketAddr,
+        memory: Arc<Memory>,
+        is_full: bool,
+    ) {
+        if tune(&socket, self.limits.silence).is_err() {
             return;
         }
+        let mut start = [0; MAGIC.len()];
+        let begun = tokio::select! {
+            // An error means that the server is gone.
+            _ = self.stop.wait_for(|stop| *stop) => return,
+            begun = tokio::time::timeout(self.limits.handshake, socket.peek(&mut start)) => begun,
+        };
+        let Ok(Ok(len)) = begun else { return };
+        if len == start.len() && start == MAGIC {
+            if !is_full {
+                self.serve_link(Socket::Tcp(socket)).await;
+            }
+            return;
+        }
+        let methods = if is_full { self.health } else { self.methods };
+        let peer = Peer::Address(address);
+        let connection = Connection::new(socket, peer, methods, &self.limits, memory);
+        if let Err(error) = connection.serve(self.stop).await {
+            tracing::debug!("a connection of {peer} broke: {error}");
+        }
+    }
+
+    async fn serve_link(mut self, socket: Socket) {
+        let Some(introductions) = self.introductions else { return };
+        let greeting = greet(&socket, &introductions);
+        let who = tokio::select! {
+            // As above.
+            _ = self.stop.wait_for(|stop| *stop) => return,
+            greeting = tokio::time::timeout(self.limits.handshake, greeting) => greeting,
+        };
+        let Ok(Ok(who)) = who else {
+            return tracing::debug!("somebody who was not introduced wanted a link");
+        };
         let socket = Arc::new(socket);
         let served = Served::new(self.handler, Arc::clone(&socket));
         let stopped = async {
-            // An error means that the server is gone.
+            // As above.
             let _ = self.stop.wait_for(|stop| *stop).await;
             if !served.is_idle() {
-                tokio::time::sleep(self.drain).await;
+                tokio::time::sleep(self.limits.drain).await;
             }
         };
         tokio::select! {
-            outcome = served.work(socket) => {
+            outcome = served.work(socket, self.limits.silence) => {
                 if let Err(error) = outcome {
-                    tracing::debug!("a link broke: {error}");
+                    tracing::debug!("the link of {who} broke: {error}");
                 }
             }
             () = stopped => {}

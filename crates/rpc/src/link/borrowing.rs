@@ -114,7 +114,7 @@ impl Borrowing {
         let mut read = Err(io::ErrorKind::Unsupported.into());
         let written = parcel.tensor.write_raw(|bytes| {
             let end = bytes.len().min(from + PIECE);
-            if let Some(memory) = self.memory {
+            if let Some(memory) = &self.memory {
                 read = memory.read(start.wrapping_add(from as u64), &mut bytes[from..end]);
             }
             Ok(())

@@ -4,12 +4,14 @@ use std::future::Future;
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use prost::Message;
 use rustc_hash::FxHashMap;
 use tensorfleet_framework::{Parcel, StepId};
 use tensorfleet_proto::tensorflow as pb;
+use tensorfleet_proto::tensorflow::eager as eager_pb;
 use tensorfleet_tensor::wire as tensor_wire;
 use tensorfleet_tensor::{DType, Error, Result, Tensor, internal};
 use tokio::sync::oneshot;
@@ -20,6 +22,7 @@ use super::inbox::{Inbox, Incoming};
 use super::memory::{Address, PeerMemory};
 use super::offer::Offer;
 use super::outbox::Outbox;
+use super::pulse::silence;
 use super::socket::Socket;
 use crate::recv_tensor::{read_response, takes_any_bytes};
 
@@ -28,6 +31,15 @@ use crate::recv_tensor::{read_response, takes_any_bytes};
 pub(crate) struct Link {
     outbox: Outbox,
     calls: Mutex<Calls>,
+    ends: Ends,
+}
+
+/// Who calls whom over a link, and how long the other one may be silent.
+#[derive(Clone, Debug)]
+pub(crate) struct Ends {
+    pub(crate) own: String,
+    pub(crate) peer: String,
+    pub(crate) silence: Duration,
 }
 
 #[derive(Debug, Default)]
@@ -35,6 +47,8 @@ struct Calls {
     last: u64,
     waiting: FxHashMap<u64, Waiting>,
     is_broken: bool,
+    /// Whether it broke because the other end was silent.
+    was_silent: bool,
 }
 
 /// Who waits for the answer of a call.
@@ -42,6 +56,7 @@ struct Calls {
 enum Waiting {
     Run(oneshot::Sender<Result<pb::RunGraphResponse>>),
     Tensor(oneshot::Sender<Result<Parcel>>),
+    Component(oneshot::Sender<Result<eager_pb::RunComponentFunctionResponse>>),
 }
 
 impl Waiting {
@@ -50,21 +65,22 @@ impl Waiting {
         match self {
             Waiting::Run(waiting) => drop(waiting.send(Err(error))),
             Waiting::Tensor(waiting) => drop(waiting.send(Err(error))),
+            Waiting::Component(waiting) => drop(waiting.send(Err(error))),
         }
     }
 }
 
 impl Link {
     /// Connects to a server that offered it. The link works until the connection ends.
-    pub(crate) async fn connect(offer: Offer, address: &str) -> io::Result<Arc<Link>> {
-        Ok(Link::over(offer.connect(address).await?))
+    pub(crate) async fn connect(offer: Offer, address: &str, ends: Ends) -> io::Result<Arc<Link>> {
+        Ok(Link::over(offer.connect(address, ends.silence).await?, ends))
     }
 
     /// A link over a connection.
-    pub(super) fn over(socket: Socket) -> Arc<Link> {
+    pub(super) fn over(socket: Socket, ends: Ends) -> Arc<Link> {
         let socket = Arc::new(socket);
-        let link =
-            Arc::new(Link { outbox: Outbox::new(Arc::clone(&socket)), calls: Mutex::default() });
+        let outbox = Outbox::new(Arc::clone(&socket));
+        let link = Arc::new(Link { outbox, calls: Mutex::default(), ends });
         tokio::spawn(Arc::clone(&link).work(socket));
         link
     }
@@ -78,6 +94,15 @@ impl Link {
         self.calls().is_broken
     }
 
+    /// Why calls ended that a broken link had.
+    fn why_broken(&self) -> String {
+        if self.calls().was_silent {
+            format!("it has not answered for {:?}", self.ends.silence)
+        } else {
+            "the connection was closed".to_owned()
+        }
+    }
+
     /// Runs a partition.
     pub(crate) fn run_graph(
         self: &Arc<Self>,
@@ -89,6 +114,14 @@ impl Link {
     /// Fetches a tensor.
     pub(crate) fn recv_tensor(self: &Arc<Self>, request: &pb::RecvTensorRequest) -> Call<Parcel> {
         self.call(Kind::RecvTensor, &request.encode_to_vec(), Waiting::Tensor)
+    }
+
+    /// Runs the part of a function that belongs to the worker's task.
+    pub(crate) fn run_component(
+        self: &Arc<Self>,
+        request: &eager_pb::RunComponentFunctionRequest,
+    ) -> Call<eager_pb::RunComponentFunctionResponse> {
+        self.call(Kind::RunComponent, &request.encode_to_vec(), Waiting::Component)
     }
 
     /// Ends a step, without waiting for it.
@@ -123,23 +156,37 @@ impl Link {
             inbox: Inbox::new(socket),
             arriving: FxHashMap::default(),
         };
+        let heard = reader.inbox.heard();
+        let mut was_silent = false;
         let ended = {
             let reading = pin!(reader.read());
             let writing = pin!(self.outbox.drain());
             tokio::select! {
                 outcome = reading => outcome,
                 () = writing => Ok(()),
+                () = silence(heard, &self.outbox, self.ends.silence) => {
+                    was_silent = true;
+                    Err(io::ErrorKind::TimedOut.into())
+                }
             }
         };
+        let Ends { own, peer, silence } = &self.ends;
         if let Err(error) = ended {
-            tracing::debug!("a link broke: {error}");
+            tracing::debug!("the link to {peer} broke: {error}");
         }
         self.outbox.close();
         let waiting = {
             let mut calls = self.calls();
             calls.is_broken = true;
+            calls.was_silent = was_silent;
             std::mem::take(&mut calls.waiting)
         };
+        if was_silent && !waiting.is_empty() {
+            let count = waiting.len();
+            tracing::warn!(
+                "{own} waits with {count} calls for {peer}, which has not answered for {silence:?}"
+            );
+        }
         drop(waiting);
     }
 }
@@ -152,15 +199,16 @@ pub(crate) struct Call<T> {
     answer: oneshot::Receiver<Result<T>>,
 }
 
-/// The connection ended before the answer came.
+/// The connection ended before the answer came, for a reason.
 #[derive(Debug)]
-pub(crate) struct Broken;
+pub(crate) struct Broken(pub(crate) String);
 
 impl<T> Future for Call<T> {
     type Output = std::result::Result<Result<T>, Broken>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.answer).poll(cx).map_err(|_| Broken)
+        let answer = ready!(Pin::new(&mut self.answer).poll(cx));
+        Poll::Ready(answer.map_err(|_| Broken(self.link.why_broken())))
     }
 }
 
@@ -214,6 +262,8 @@ impl Reader<'_> {
                                     self.link.send(Kind::Returned, header.call);
                                 }
                             },
+                            Kind::Ping => self.link.send(Kind::Pong, 0),
+                            Kind::Pong => {}
                             _ => self.link.answer(header, message)?,
                         }
                     }
@@ -345,6 +395,11 @@ impl Link {
                 let response = pb::RunGraphResponse::decode(message)
                     .map_err(|error| internal!("the answer cannot be read: {error}"));
                 // As above.
+                let _ = waiting.send(response);
+            }
+            (Kind::Reply, Some(Waiting::Component(waiting))) => {
+                let response = eager_pb::RunComponentFunctionResponse::decode(message)
+                    .map_err(|error| internal!("the answer cannot be read: {error}"));
                 let _ = waiting.send(response);
             }
             (Kind::Reply, Some(Waiting::Tensor(waiting))) => {

@@ -13,7 +13,7 @@ pub(super) enum Kind {
     Cleanup = 3,
     /// Nobody waits for the answer of this call any more.
     Cancel = 4,
-    /// The answer: a `RunGraphResponse` or a `RecvTensorResponse`.
+    /// The answer: a `RunGraphResponse`, a `RecvTensorResponse` or a `RunComponentFunctionResponse`.
     Reply = 5,
     /// The answer is a tensor whose bytes follow in pieces: a `RecvTensorResponse` without them.
     Tensor = 6,
@@ -28,11 +28,17 @@ pub(super) enum Kind {
     Returned = 10,
     /// The lent tensor of this call cannot be read, so its bytes have to be sent.
     Unreadable = 11,
+    /// Run this task's part of a function: a `RunComponentFunctionRequest`.
+    RunComponent = 12,
+    /// Is anybody there?
+    Ping = 13,
+    /// Yes.
+    Pong = 14,
 }
 
 impl Kind {
     fn from_byte(byte: u8) -> Option<Kind> {
-        const ALL: [Kind; 11] = [
+        const ALL: [Kind; 14] = [
             Kind::RunGraph,
             Kind::RecvTensor,
             Kind::Cleanup,
@@ -44,6 +50,9 @@ impl Kind {
             Kind::Lent,
             Kind::Returned,
             Kind::Unreadable,
+            Kind::RunComponent,
+            Kind::Ping,
+            Kind::Pong,
         ];
         ALL.into_iter().find(|kind| *kind as u8 == byte)
     }

@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use super::frame::{HEADER, Header, Kind};
+use super::pulse::Heard;
 use super::socket::Socket;
 
 /// Room for what is read at once.
@@ -17,6 +18,7 @@ pub(super) struct Inbox {
     /// Where in the buffer that begins which nobody has taken, and where it ends.
     start: usize,
     end: usize,
+    heard: Heard,
 }
 
 /// What came.
@@ -29,7 +31,12 @@ pub(super) enum Incoming<'a> {
 
 impl Inbox {
     pub(super) fn new(socket: Arc<Socket>) -> Inbox {
-        Inbox { socket, buffer: vec![0; ROOM], start: 0, end: 0 }
+        Inbox { socket, buffer: vec![0; ROOM], start: 0, end: 0, heard: Heard::default() }
+    }
+
+    /// What is marked when something comes.
+    pub(super) fn heard(&self) -> Heard {
+        self.heard.clone()
     }
 
     /// Takes the next frame that is all there.
@@ -56,6 +63,7 @@ impl Inbox {
     pub(super) async fn fill(&mut self) -> io::Result<bool> {
         self.make_room();
         let len = self.socket.read(&mut self.buffer[self.end..]).await?;
+        self.heard.mark();
         self.end += len;
         Ok(len > 0)
     }
@@ -65,6 +73,7 @@ impl Inbox {
         self.make_room();
         match self.socket.try_read(&mut self.buffer[self.end..]) {
             Ok(len) => {
+                self.heard.mark();
                 self.end += len;
                 Ok(len > 0)
             }
@@ -99,7 +108,10 @@ impl Inbox {
         match self.socket.try_read(place) {
             Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
-            outcome => outcome,
+            outcome => {
+                self.heard.mark();
+                outcome
+            }
         }
     }
 

@@ -6,6 +6,8 @@
 
 use std::io;
 
+use tokio::net::UnixStream;
+
 use super::socket::Socket;
 
 /// Where a lent tensor lies in its owner's memory.
@@ -33,33 +35,83 @@ impl Address {
     }
 }
 
-/// The memory of whoever is at the other end of a connection.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PeerMemory {
-    process: i32,
+/// Whether a process of the same user is at the other end of a socket: the system says it, not the
+/// peer.
+pub(super) fn is_same_user(socket: &UnixStream) -> bool {
+    socket.peer_cred().is_ok_and(|peer| peer.uid() == own_user())
 }
 
+#[cfg(target_os = "linux")]
+fn own_user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn own_user() -> u32 {
+    u32::MAX
+}
+
+/// The memory of whoever is at the other end of a connection.
+///
+/// The process is held, so that its number cannot become another one's unseen, and looked at before
+/// every reading: it must live, and still be of the same user, which a program that changes its user
+/// when it is started is not.
+#[cfg(target_os = "linux")]
+#[derive(Debug)]
+pub(super) struct PeerMemory {
+    process: i32,
+    held: std::os::fd::OwnedFd,
+}
+
+#[cfg(target_os = "linux")]
 impl PeerMemory {
-    /// Whose memory a connection leads to: the system says it, not the peer.
+    /// Whose memory a connection leads to.
     pub(super) fn of(socket: &Socket) -> Option<PeerMemory> {
+        use rustix::process::{Pid, PidfdFlags, pidfd_open};
         let Socket::Unix(socket) = socket else { return None };
         // A process of another namespace has no number here.
         let process = socket.peer_cred().ok()?.pid().filter(|process| *process > 0)?;
-        Some(PeerMemory { process })
+        let held = pidfd_open(Pid::from_raw(process)?, PidfdFlags::empty()).ok()?;
+        let memory = PeerMemory { process, held };
+        (is_same_user(socket) && memory.is_ours()).then_some(memory)
+    }
+
+    /// Whether the process lives and is of the same user.
+    fn is_ours(&self) -> bool {
+        use std::os::unix::fs::MetadataExt;
+
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let owner = std::fs::metadata(format!("/proc/{}", self.process)).map(|found| found.uid());
+        // One that has ended has something to tell. Asked last: if it lives now, it lived above.
+        let mut ended = [PollFd::new(&self.held, PollFlags::IN)];
+        let lives = poll(&mut ended, Some(&Timespec::default())) == Ok(0);
+        lives && owner.is_ok_and(|owner| owner == own_user())
     }
 
     /// Reads bytes from `start` on. Fewer come than fit if some are not there.
-    #[cfg(target_os = "linux")]
-    pub(super) fn read(self, start: u64, place: &mut [u8]) -> io::Result<usize> {
+    pub(super) fn read(&self, start: u64, place: &mut [u8]) -> io::Result<usize> {
         use nix::sys::uio::{RemoteIoVec, process_vm_readv};
+        if !self.is_ours() {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
         let base = usize::try_from(start).map_err(|_| io::ErrorKind::InvalidInput)?;
         let remote = [RemoteIoVec { base, len: place.len() }];
         let process = nix::unistd::Pid::from_raw(self.process);
         Ok(process_vm_readv(process, &mut [io::IoSliceMut::new(place)], &remote)?)
     }
+}
 
-    #[cfg(not(target_os = "linux"))]
-    pub(super) fn read(self, _: u64, _: &mut [u8]) -> io::Result<usize> {
+#[cfg(not(target_os = "linux"))]
+#[derive(Debug)]
+pub(super) struct PeerMemory;
+
+#[cfg(not(target_os = "linux"))]
+impl PeerMemory {
+    pub(super) fn of(_: &Socket) -> Option<PeerMemory> {
+        None
+    }
+
+    pub(super) fn read(&self, _: u64, _: &mut [u8]) -> io::Result<usize> {
         Err(io::ErrorKind::Unsupported.into())
     }
 }
@@ -81,5 +133,21 @@ mod tests {
         for nowhere in [0, 8, u64::MAX] {
             assert!(memory.read(nowhere, &mut read).is_err());
         }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_process_that_has_ended_is_not_read() {
+        use rustix::process::{Pid, PidfdFlags, pidfd_open};
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let process = child.id() as i32;
+        let held = pidfd_open(Pid::from_raw(process).unwrap(), PidfdFlags::empty()).unwrap();
+        let memory = PeerMemory { process, held };
+        assert!(memory.is_ours());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!memory.is_ours());
+        let refused = memory.read(4096, &mut [0; 8]).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
     }
 }

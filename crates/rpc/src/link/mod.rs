@@ -6,31 +6,41 @@
 //! other, small frames that are ready together leave together, and large tensors are cut into pieces
 //! between which small frames pass; a process of the same machine may read them where they lie.
 //!
-//! A server offers links in the metadata of its `GetStatus` reply, which TensorFlow's tasks neither
-//! send nor read. The offer is a token; links are accepted on an abstract Unix socket named after it,
-//! for tasks of the same machine, and on the port of the server. Until a link is up, or if none comes
-//! up, calls go over gRPC.
+//! A task asks for a link in the metadata of `GetStatus`, which TensorFlow's tasks neither send nor
+//! read, and is offered one if it proves to be a task of the server's own cluster (`introductions`).
+//! Links are accepted on an abstract Unix socket, for tasks of the same machine and user, and on the
+//! port of the server. Until a link is up, or if none comes up, calls go over gRPC.
+//!
+//! Either end that hears nothing asks whether the other one is there, and hangs up without an answer
+//! (`pulse`).
 
 mod accept;
 mod borrowing;
 mod client;
 mod frame;
+mod hear;
 mod inbox;
+mod introductions;
 mod lending;
 mod memory;
 mod offer;
 mod outbox;
 mod prompt;
+mod pulse;
 mod serve;
 mod slot;
 mod socket;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use accept::{Links, accept};
-pub(crate) use client::{Broken, Call, Link};
-pub(crate) use offer::{Offer, Token};
+pub(crate) use accept::{Doors, accept};
+pub(crate) use client::{Broken, Call, Ends, Link};
+pub use hear::hear_link;
+pub(crate) use introductions::Introductions;
+pub(crate) use offer::{
+    Offer, Token, ask, ask_to_confirm, asked, asked_to_confirm, confirm, is_confirmed,
+};
 pub(crate) use slot::LinkSlot;
 
 /// What a connection begins with, in both directions. The last byte is the version.
-const MAGIC: [u8; 8] = *b"TFLEET\0\x01";
+const MAGIC: [u8; 8] = *b"TFLEET\0\x02";

@@ -2,16 +2,20 @@
 
 use std::future::Future;
 use std::io;
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Wake, Waker};
+use std::time::Duration;
 
+use futures_util::FutureExt;
 use prost::Message;
 use rustc_hash::FxHashMap;
 use tensorfleet_framework::{BoxFuture, Parcel, StepId};
 use tensorfleet_proto::tensorflow as pb;
+use tensorfleet_proto::tensorflow::eager as eager_pb;
 use tensorfleet_tensor::wire as tensor_wire;
-use tensorfleet_tensor::{Result, invalid_argument, resource_exhausted};
+use tensorfleet_tensor::{Result, internal, invalid_argument, resource_exhausted};
 use tokio::task::AbortHandle;
 
 use super::frame::{Header, Kind, MAX_MESSAGE, encode_failure};
@@ -19,7 +23,9 @@ use super::inbox::{Inbox, Incoming};
 use super::lending::{Lending, Lent};
 use super::outbox::Outbox;
 use super::prompt::Prompt;
+use super::pulse::silence;
 use super::socket::Socket;
+use crate::eager::EagerHandler;
 use crate::recv_tensor::takes_any_bytes;
 use crate::worker::WorkerHandler;
 
@@ -70,12 +76,19 @@ impl Served {
     }
 
     /// Answers calls until the connection ends.
-    pub(super) async fn work(self: &Arc<Self>, socket: Arc<Socket>) -> io::Result<()> {
-        let reading = pin!(self.read(Inbox::new(socket)));
+    pub(super) async fn work(
+        self: &Arc<Self>,
+        socket: Arc<Socket>,
+        limit: Duration,
+    ) -> io::Result<()> {
+        let inbox = Inbox::new(socket);
+        let heard = inbox.heard();
+        let reading = pin!(self.read(inbox));
         let writing = pin!(self.outbox.drain());
         tokio::select! {
             outcome = reading => outcome,
             () = writing => Ok(()),
+            () = silence(heard, &self.outbox, limit) => Err(io::ErrorKind::TimedOut.into()),
         }
     }
 
@@ -112,10 +125,24 @@ impl Served {
             Kind::RunGraph => match pb::RunGraphRequest::decode(message) {
                 Ok(request) => {
                     let this = Arc::clone(self);
-                    let waiting = first_poll(async move {
+                    let waiting = first_poll(self.caught(call, async move {
                         let outcome = this.handler.run(request).await;
                         this.reply(call, outcome.map(|response| response.encode_to_vec()));
-                    });
+                    }));
+                    if let Some(work) = waiting {
+                        self.go_on(call, work);
+                    }
+                }
+                Err(error) => self.reply(call, Err(invalid_argument!("{error}"))),
+            },
+            Kind::RunComponent => match eager_pb::RunComponentFunctionRequest::decode(message) {
+                Ok(request) => {
+                    let this = Arc::clone(self);
+                    let waiting = first_poll(self.caught(call, async move {
+                        let eager = EagerHandler { worker: Arc::clone(&this.handler.worker) };
+                        let outcome = eager.run_component(request).await;
+                        this.reply(call, outcome.map(|response| response.encode_to_vec()));
+                    }));
                     if let Some(work) = waiting {
                         self.go_on(call, work);
                     }
@@ -125,12 +152,12 @@ impl Served {
             Kind::RecvTensor => match pb::RecvTensorRequest::decode(message) {
                 Ok(request) => {
                     let this = Arc::clone(self);
-                    let waiting = first_poll(async move {
+                    let waiting = first_poll(self.caught(call, async move {
                         match this.handler.parcel(request).await {
                             Ok(parcel) => this.send(call, &parcel),
                             Err(error) => this.reply(call, Err(error)),
                         }
-                    });
+                    }));
                     if let Some(work) = waiting {
                         self.go_on_promptly(call, work);
                     }
@@ -155,11 +182,27 @@ impl Served {
                     self.outbox.send_tensor(call, &head, contents);
                 }
             }
+            Kind::Ping => self.outbox.send(Kind::Pong, 0, &[]),
+            Kind::Pong => {}
             Kind::Reply | Kind::Tensor | Kind::Piece | Kind::Failure | Kind::Lent => {
                 return Err(not_a_call());
             }
         }
         Ok(())
+    }
+
+    /// Answers a call that panics, as any other: the link and its other calls go on.
+    fn caught(
+        self: &Arc<Self>,
+        call: u64,
+        work: impl Future<Output = ()> + Send + 'static,
+    ) -> impl Future<Output = ()> + Send + 'static {
+        let this = Arc::clone(self);
+        async move {
+            if AssertUnwindSafe(work).catch_unwind().await.is_err() {
+                this.reply(call, Err(internal!("the call failed unexpectedly")));
+            }
+        }
     }
 
     /// Goes on with a call as a task.

@@ -2,10 +2,17 @@
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use tokio::runtime::Handle;
+use tokio::time::Instant;
 
 use super::client::Link;
+
+/// How long a peer without a link is left alone: at first, and at most. It may only have been slow,
+/// or be another program by now.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// The link to one peer, made in the background when it is first wanted.
 #[derive(Debug)]
@@ -17,11 +24,22 @@ enum State {
     Unknown,
     Connecting,
     Up(Arc<Link>),
-    /// The peer knows no links, or we shall not use them.
+    /// None came up; the next attempt is not before a time.
+    Failed {
+        until: Instant,
+        pause: Duration,
+    },
+    /// We shall not use links.
     Never,
 }
 
 impl LinkSlot {
+    #[cfg(test)]
+    fn impatient() -> Arc<LinkSlot> {
+        let failed = State::Failed { until: Instant::now(), pause: Duration::ZERO };
+        Arc::new(LinkSlot(Mutex::new(failed)))
+    }
+
     pub(crate) fn new(is_allowed: bool) -> Arc<LinkSlot> {
         let state = if is_allowed { State::Unknown } else { State::Never };
         Arc::new(LinkSlot(Mutex::new(state)))
@@ -31,33 +49,69 @@ impl LinkSlot {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// The link, if it is up. If nobody has tried yet, `connect` is run on a runtime; it gives
-    /// nothing if the peer did not answer, and no link if it has none to offer.
+    /// The link, if it is up. If nobody has tried yet, or not for a while, `connect` is run on a
+    /// runtime.
     pub(crate) fn get<F>(
         self: &Arc<Self>,
         connect: impl FnOnce() -> (Handle, F),
     ) -> Option<Arc<Link>>
     where
-        F: Future<Output = Option<Option<Arc<Link>>>> + Send + 'static,
+        F: Future<Output = Option<Arc<Link>>> + Send + 'static,
     {
         let mut state = self.lock();
-        match &*state {
+        let pause = match &*state {
             State::Up(link) if !link.is_broken() => return Some(Arc::clone(link)),
             State::Connecting | State::Never => return None,
-            State::Up(_) | State::Unknown => {}
-        }
+            State::Failed { until, .. } if Instant::now() < *until => return None,
+            State::Failed { pause, .. } => (*pause * 2).min(LONGEST_PAUSE),
+            State::Up(_) | State::Unknown => FIRST_PAUSE,
+        };
         *state = State::Connecting;
         drop(state);
         let (runtime, connecting) = connect();
         let this = Arc::clone(self);
         runtime.spawn(async move {
             let state = match connecting.await {
-                Some(Some(link)) => State::Up(link),
-                Some(None) => State::Never,
-                None => State::Unknown,
+                Some(link) => State::Up(link),
+                None => State::Failed { until: Instant::now() + pause, pause },
             };
             *this.lock() = state;
         });
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_peer_without_a_link_is_asked_again() {
+        let slot = LinkSlot::impatient();
+        for _ in 0..3 {
+            let (sender, receiver) = tokio::sync::oneshot::channel();
+            let connect = async {
+                // Whoever waits for it is this test.
+                let _ = sender.send(());
+                None
+            };
+            let handle = Handle::current();
+            assert!(slot.get(|| (handle, connect)).is_none());
+            receiver.await.unwrap();
+            while !matches!(*slot.lock(), State::Failed { .. }) {
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_peer_is_not_asked_at_every_call() {
+        let slot = LinkSlot::new(true);
+        let until = Instant::now() + LONGEST_PAUSE;
+        *slot.lock() = State::Failed { until, pause: LONGEST_PAUSE };
+        let asked = || -> (Handle, std::future::Ready<Option<Arc<Link>>>) {
+            panic!("it is too early");
+        };
+        assert!(slot.get(asked).is_none());
     }
 }

@@ -1,6 +1,7 @@
 //! Both ends of a connection together.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use prost::Message;
@@ -10,12 +11,17 @@ use tensorfleet_tensor::wire as tensor_wire;
 use tensorfleet_tensor::{Code, DType, Shape};
 use tokio::net::UnixStream;
 
-use super::client::{Call, Link};
+use super::client::{Broken, Call, Ends, Link};
 use super::frame::Kind;
 use super::inbox::{Inbox, Incoming};
 use super::memory::Address;
 use super::outbox::Outbox;
 use super::socket::Socket;
+
+fn ends() -> Ends {
+    let silence = Duration::from_secs(60);
+    Ends { own: "/job:a".to_owned(), peer: "/job:b".to_owned(), silence }
+}
 
 fn pair() -> (Arc<Outbox>, Inbox) {
     let (one, other) = UnixStream::pair().unwrap();
@@ -111,7 +117,7 @@ async fn long_messages_arrive_and_nonsense_is_refused() {
 /// A server's end of a link, and a call that waits for a tensor.
 async fn call_for_tensor() -> (Arc<Outbox>, Inbox, Call<Parcel>) {
     let (one, other) = UnixStream::pair().unwrap();
-    let link = Link::over(Socket::Unix(one));
+    let link = Link::over(Socket::Unix(one), ends());
     let other = Arc::new(Socket::Unix(other));
     let (outbox, mut inbox) = (Arc::new(Outbox::new(Arc::clone(&other))), Inbox::new(other));
     let call = link.recv_tensor(&pb::RecvTensorRequest::default());
@@ -145,7 +151,7 @@ async fn a_lent_tensor_is_read_and_returned() {
 #[tokio::test]
 async fn many_and_large_tensors_are_lent_at_once() {
     let (one, other) = UnixStream::pair().unwrap();
-    let link = Link::over(Socket::Unix(one));
+    let link = Link::over(Socket::Unix(one), ends());
     let other = Arc::new(Socket::Unix(other));
     let (outbox, mut inbox) = (Outbox::new(Arc::clone(&other)), Inbox::new(other));
     let sizes = [3 << 20, 1 << 20, 100_000, 9 << 20, (4 << 20) + 1, 2 << 20, 70_000];
@@ -199,4 +205,31 @@ async fn a_cancelled_call_returns_what_was_lent() {
     outbox.send(Kind::Lent, 1, &[&address[..], &head(contents.len())].concat());
     let frames = read_until(&mut inbox, &mut [], |frames, _| frames.len() == 2).await;
     assert_eq!(frames, [(Kind::Cancel, Vec::new()), (Kind::Returned, Vec::new())]);
+}
+
+#[tokio::test]
+async fn a_peer_that_stands_still_is_noticed() {
+    let (one, _frozen) = UnixStream::pair().unwrap();
+    let silence = Duration::from_millis(60);
+    let link = Link::over(Socket::Unix(one), Ends { silence, ..ends() });
+    let Err(Broken(why)) = link.recv_tensor(&pb::RecvTensorRequest::default()).await else {
+        panic!("nobody answers");
+    };
+    assert_eq!(why, "it has not answered for 60ms");
+    assert!(link.is_broken());
+}
+
+#[tokio::test]
+async fn a_silent_peer_is_asked_whether_it_is_there() {
+    let (one, other) = UnixStream::pair().unwrap();
+    let silence = Duration::from_millis(1500);
+    let link = Link::over(Socket::Unix(one), Ends { silence, ..ends() });
+    let socket = Arc::new(Socket::Unix(other));
+    let (mut inbox, outbox) = (Inbox::new(Arc::clone(&socket)), Outbox::new(socket));
+    let is_ping = |frame: &(Kind, Vec<u8>)| frame.0 == Kind::Ping;
+    read_until(&mut inbox, &mut [], |frames, _| frames.iter().any(is_ping)).await;
+    outbox.send(Kind::Ping, 0, &[]);
+    let is_pong = |frame: &(Kind, Vec<u8>)| frame.0 == Kind::Pong;
+    read_until(&mut inbox, &mut [], |frames, _| frames.iter().any(is_pong)).await;
+    assert!(!link.is_broken());
 }

@@ -10,6 +10,7 @@ use tensorfleet_framework::Parcel;
 use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_tensor::wire as tensor_wire;
 use tensorfleet_tensor::{DType, Error, Tensor, internal};
+use tensorfleet_transport::{PREFIX, prefix};
 use tonic::body::Body;
 use tonic::codegen::Service;
 use tonic::transport::Channel;
@@ -17,7 +18,7 @@ use tonic::{Code, Status};
 
 use super::body::Whole;
 use super::{PATH, read_response, takes_any_bytes};
-use crate::http2::{PREFIX, prefix, with_prefix};
+use crate::grpc::with_prefix;
 use crate::status::to_status;
 
 /// Contents below this are copied once more, as part of a whole message.

@@ -6,9 +6,10 @@ use prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint};
 use tensorfleet_framework::Parcel;
 use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_tensor::wire as tensor_wire;
+use tensorfleet_transport::{PREFIX, prefix};
 use tonic::{Code, Status};
 
-use crate::http2::{PREFIX, prefix, with_prefix};
+use crate::grpc::with_prefix;
 use crate::status::to_status;
 use crate::worker::WorkerHandler;
 

@@ -1,14 +1,13 @@
 //! One run of a loop in its order.
 
 use std::sync::Arc;
-use std::time::Instant;
 
-use tensorfleet_framework::{FrameIteration, KernelContext, StepContext, Value};
+use tensorfleet_framework::{FrameIteration, StepContext, Value};
 use tensorfleet_tensor::{Result, Tensor, internal};
 
 use super::{Instruction, Sequence, Source};
 use crate::executable::{CompiledNode, Kind};
-use crate::run::{EXPENSIVE, NODES_PER_LOOK, read_references, scalar};
+use crate::run::{EXPENSIVE, PER_NODE, compute, read_references, scalar};
 
 /// A loop on its way. It can be left between any two nodes and taken up again.
 #[derive(Debug)]
@@ -24,6 +23,8 @@ pub(crate) struct Running {
     at: Position,
     /// Whether a node took long: then the executor takes over with the next iteration.
     took_long: bool,
+    /// How long this turn has taken, as far as is known.
+    spent: u64,
 }
 
 /// What comes next.
@@ -56,7 +57,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) frame: u64,
     /// Whether this thread may run what takes long.
     pub(crate) may_block: bool,
-    pub(crate) until: Instant,
+    /// How long to work on it at most, in nanoseconds by what nodes are thought to take.
+    pub(crate) turn: u64,
 }
 
 impl Running {
@@ -88,6 +90,7 @@ impl Running {
             outputs: Vec::new(),
             at: Position::Iteration,
             took_long: false,
+            spent: 0,
         }
     }
 
@@ -97,12 +100,7 @@ impl Running {
         sequence: &Sequence,
         around: Surroundings<'_>,
     ) -> Result<Progress> {
-        let mut count = 0;
-        // A loop may be nothing but steering, so iterations count like nodes.
-        let mut is_time_up = || {
-            count += 1;
-            count % NODES_PER_LOOK == 0 && Instant::now() > around.until
-        };
+        self.spent = 0;
         loop {
             let (part, next) = match self.at {
                 Position::Iteration if self.took_long => {
@@ -113,7 +111,9 @@ impl Running {
                 Position::Iteration => {
                     self.begin(sequence);
                     self.at = Position::Condition(0);
-                    if is_time_up() {
+                    // A loop may be nothing but steering, so iterations count like nodes.
+                    self.spent += PER_NODE;
+                    if self.spent > around.turn {
                         return Ok(Progress::Paused);
                     }
                     continue;
@@ -128,7 +128,8 @@ impl Running {
                     self.at = self.at.at(index);
                     return Ok(Progress::Heavy);
                 }
-                if is_time_up() {
+                self.spent += PER_NODE;
+                if self.spent > around.turn {
                     self.at = self.at.at(index + 1);
                     return Ok(Progress::Paused);
                 }
@@ -240,17 +241,17 @@ impl Running {
         match &node.kind {
             _ if is_dead => {}
             Kind::Compute { kernel, .. } => {
-                if kernel.cost(inputs) > EXPENSIVE {
+                let cost = kernel.cost(inputs);
+                self.spent += cost;
+                if cost > EXPENSIVE {
                     if !around.may_block {
                         return Ok(false);
                     }
                     self.took_long = true;
                 }
-                read_references(inputs, node)?;
+                read_references(inputs, &node.name, &node.takes_ref)?;
                 let place = FrameIteration { frame: around.frame, iteration: self.iteration };
-                let mut ctx = KernelContext::new(&node.name, around.step, place, inputs, outputs);
-                kernel.compute(&mut ctx)?;
-                ctx.finish()?;
+                compute(&**kernel, &node.name, around.step, place, inputs, outputs)?;
             }
             Kind::Merge => {
                 let Some(index) = inputs.iter().position(|input| !input.is_empty()) else {

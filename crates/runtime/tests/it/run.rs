@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 
-use tensorfleet_framework::{Parcel, Registry, Rendezvous, StepContext, StepId};
+use tensorfleet_framework::{Parcel, Registry, Rendezvous, StepContext};
 use tensorfleet_graph::{AttrValue, FunctionLibrary, Graph, NodeDef};
 use tensorfleet_runtime::{ComputePool, Executable, LocalRendezvous, NewKernels, Run};
 use tensorfleet_tensor::{Code, DType, Result, Tensor};
@@ -139,17 +139,10 @@ fn recv(name: &str) -> (NodeDef, String) {
 }
 
 fn step_with(rendezvous: &Arc<LocalRendezvous>) -> Arc<StepContext> {
-    let other = step_context();
     Arc::new(StepContext {
-        id: StepId(7),
-        device: Arc::clone(&other.device),
-        resources: Arc::clone(&other.resources),
-        step_resources: Arc::clone(&other.step_resources),
         rendezvous: Arc::clone(rendezvous) as Arc<dyn Rendezvous>,
-        functions: Arc::clone(&other.functions),
-        spawner: Arc::clone(&other.spawner),
         parallelism: 1,
-        depth: 0,
+        ..StepContext::clone(&step_context())
     })
 }
 

@@ -31,6 +31,9 @@ pub(super) enum Subcommand {
     /// Run one task of a cluster
     #[command(long_about = SERVE_ABOUT)]
     Serve(Box<ServeArguments>),
+    /// Run a program on a cluster of processes of this machine
+    #[command(long_about = LAUNCH_ABOUT)]
+    Launch(LaunchArguments),
     /// Run a whole cluster in this process, on free ports
     #[command(long_about = LOCAL_ABOUT)]
     Local(LocalArguments),
@@ -72,6 +75,51 @@ pub(super) struct DemoArguments {
     /// Keep serving afterwards, until interrupted
     #[arg(long)]
     pub(super) serve: bool,
+}
+
+const LAUNCH_ABOUT: &str = "\
+Run a program on a cluster of processes of this machine.
+
+Parameter servers are tensorfleet's; each worker, the chief and the evaluator are the program, which
+finds its place in the cluster in the environment variable TF_CONFIG. With --client the workers are
+tensorfleet's too, and one program, the chief, drives them: it finds a target for its sessions in
+TENSORFLEET_TARGET. Output is labelled by task. What fails is restarted up to --max_restarts times;
+then the cluster ends with the exit code of what failed first. Signals are passed on.
+
+Examples:
+  tensorfleet launch --workers=2 --ps=2 -- python model.py
+  tensorfleet launch --workers=2 --ps=1 --flags -- python replica.py --steps=1000
+  tensorfleet launch --workers=2 --ps=1 --client -- python coordinator.py";
+
+#[derive(Debug, Args)]
+pub(super) struct LaunchArguments {
+    /// Tasks of the job `worker`
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    pub(super) workers: u32,
+    /// Tasks of the job `ps`
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    pub(super) ps: u32,
+    /// Run a chief
+    #[arg(long)]
+    pub(super) chief: bool,
+    /// Run an evaluator, which is no part of the cluster
+    #[arg(long)]
+    pub(super) evaluator: bool,
+    /// Serve the workers too, and run one program, the chief
+    #[arg(long, conflicts_with = "chief")]
+    pub(super) client: bool,
+    /// Give the program --job_name, --task_index and the lists of hosts, as tutorials' programs take them
+    #[arg(long)]
+    pub(super) flags: bool,
+    /// How often processes that fail are started again, all together
+    #[arg(long = "max_restarts", value_name = "N", default_value_t = 0)]
+    pub(super) max_restarts: u32,
+    /// How long processes have to end, in seconds, before they are killed
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    pub(super) grace: u64,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    pub(super) program: Vec<String>,
 }
 
 const LOCAL_ABOUT: &str = "\
@@ -159,6 +207,14 @@ pub(super) struct ServeArguments {
     #[arg(long = "session_timeout", value_name = "SECONDS", default_value_t = 24 * 60 * 60,
           help_heading = TASK)]
     pub(super) session_timeout: u64,
+    /// End when the process that started this one has ended
+    #[arg(long = "exit_with_parent", help_heading = TASK)]
+    pub(super) exit_with_parent: bool,
+    /// Take another task, or a client that waits, for lost when it has not answered for so long, in
+    /// seconds
+    #[arg(long = "failure_timeout", value_name = "SECONDS", default_value_t = 10,
+          value_parser = clap::value_parser!(u64).range(1..), help_heading = TASK)]
+    pub(super) failure_timeout: u64,
 }
 
 const CLUSTER: &str = "Cluster";
@@ -166,7 +222,13 @@ const TASK: &str = "This task";
 
 /// Reads arguments, the program's name first.
 pub(super) fn read(arguments: impl IntoIterator<Item = String>) -> Result<Arguments, Refusal> {
-    match Line::try_parse_from(arguments.into_iter().map(with_underscores)) {
+    // What stands behind `--` is another program's.
+    let mut is_ours = true;
+    let spelled = arguments.into_iter().map(|argument| {
+        is_ours &= argument != "--";
+        if is_ours { with_underscores(argument) } else { argument }
+    });
+    match Line::try_parse_from(spelled) {
         Ok(line) => Ok(Arguments::Run(line.subcommand)),
         Err(error) => match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {

@@ -1,7 +1,7 @@
 //! The command line of the `tensorfleet` binary.
 //!
 //! [`parse`] turns arguments and environment into a [`Command`] and does nothing else, so that all
-//! of it can be tested; `main` carries the command out. [`report`] is what a server says to the
+//! of it can be tested; `command` carries it out. [`report`] is what a server says to the
 //! program that started it.
 
 mod arguments;
@@ -15,7 +15,8 @@ use tensorfleet_strategy::Mode;
 use tensorfleet_tensor::{Error, invalid_argument};
 
 use crate::demo::Demo;
-use arguments::{Arguments, DemoArguments, LocalArguments, Subcommand};
+use crate::launch::Launch;
+use arguments::{Arguments, DemoArguments, LaunchArguments, LocalArguments, Subcommand};
 
 /// What the user wants done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub enum Command {
     Serve(Serve),
     /// Run a whole cluster in this process until told to stop.
     Local(Local),
+    /// Run a program on a cluster of processes.
+    Launch(Launch),
     /// List the ops, as text or as a serialized `OpList`.
     Ops { proto: bool },
     /// Show text, such as help, and end well.
@@ -42,6 +45,10 @@ pub struct Serve {
     pub grpc_only: bool,
     /// Sessions that nobody has used for so long are closed; zero means never.
     pub session_timeout: Duration,
+    /// Whether to end when the process that started this one has.
+    pub exit_with_parent: bool,
+    /// Who has not answered for so long is lost.
+    pub failure_timeout: Duration,
 }
 
 /// A cluster in one process.
@@ -60,9 +67,9 @@ pub enum Refusal {
     Configuration(Error),
 }
 
-/// Reads the process's arguments and environment.
-pub fn parse() -> Result<Command, Refusal> {
-    parse_from(std::env::args(), |name| std::env::var(name).ok())
+/// Reads arguments, the program's name first, and the process's environment.
+pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Command, Refusal> {
+    parse_from(arguments, |name| std::env::var(name).ok())
 }
 
 /// Reads arguments, the program's name first, and the environment that a function gives.
@@ -85,6 +92,9 @@ fn parse_from(
         Arguments::Run(Subcommand::Local(LocalArguments { workers, ps })) => {
             Ok(Command::Local(Local { workers, ps }))
         }
+        Arguments::Run(Subcommand::Launch(arguments)) => {
+            launch(arguments).map(Command::Launch).map_err(Refusal::Configuration)
+        }
         Arguments::Run(Subcommand::Ops(arguments)) => Ok(Command::Ops { proto: arguments.proto }),
         Arguments::Show(text) => Ok(Command::Show(text)),
     }
@@ -101,6 +111,25 @@ fn demo(arguments: DemoArguments) -> Result<Demo, Error> {
         None => Mode::Async,
     };
     Ok(Demo { workers, ps, steps, mode, kill_worker, svg, serve })
+}
+
+fn launch(arguments: LaunchArguments) -> Result<Launch, Error> {
+    let LaunchArguments {
+        workers,
+        ps,
+        chief,
+        evaluator,
+        client,
+        flags,
+        max_restarts,
+        grace,
+        program,
+    } = arguments;
+    if workers == 0 && !chief && !client {
+        return Err(invalid_argument!("a cluster without workers and chief runs no program"));
+    }
+    let grace = Duration::from_secs(grace);
+    Ok(Launch { workers, ps, chief, evaluator, client, flags, max_restarts, grace, program })
 }
 
 #[cfg(test)]
@@ -139,6 +168,20 @@ mod tests {
         let refused = parse("demo --workers=1 --kill-worker").unwrap_err();
         assert!(matches!(refused, Refusal::Configuration(_)), "{refused:?}");
         assert!(matches!(parse("demo --sync --staleness=1"), Err(Refusal::Usage(_))));
+    }
+
+    #[test]
+    fn a_launched_program_keeps_its_arguments() {
+        let Ok(Command::Launch(launch)) =
+            parse("launch --workers=3 --max-restarts=2 -- python model.py --learning-rate=0.1")
+        else {
+            panic!("a launch");
+        };
+        assert_eq!((launch.workers, launch.ps, launch.max_restarts), (3, 1, 2));
+        assert_eq!(launch.program, ["python", "model.py", "--learning-rate=0.1"]);
+        assert!(matches!(parse("launch --workers=2"), Err(Refusal::Usage(_))));
+        let nothing = parse("launch --workers=0 -- true");
+        assert!(matches!(nothing, Err(Refusal::Configuration(_))), "{nothing:?}");
     }
 
     #[test]

@@ -21,7 +21,9 @@ pub(super) fn resolve(arguments: &ServeArguments, tf_config: Option<&str>) -> Re
         None => address,
     };
     let session_timeout = Duration::from_secs(arguments.session_timeout);
-    Ok(Serve { spec, bind, grpc_only: arguments.grpc_only, session_timeout })
+    let failure_timeout = Duration::from_secs(arguments.failure_timeout);
+    let ServeArguments { grpc_only, exit_with_parent, .. } = *arguments;
+    Ok(Serve { spec, bind, grpc_only, session_timeout, failure_timeout, exit_with_parent })
 }
 
 fn server_spec(arguments: &ServeArguments, tf_config: Option<&str>) -> Result<ServerSpec> {

@@ -72,7 +72,7 @@ fn failures_are_one_line_and_a_code() {
 fn a_taken_port_may_be_free_later() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
-    let answer = format!("ERROR 14 port {port} of 127.0.0.1 is taken");
+    let answer = format!("ERROR 2 Could not start gRPC server: port {port} of 127.0.0.1 is taken");
     check_failure(&["serve", &format!("--worker=127.0.0.1:{port}")], &answer, false);
 }
 

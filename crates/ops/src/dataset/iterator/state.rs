@@ -12,7 +12,9 @@ use tensorfleet_tensor::{
 };
 
 use super::resource::{Iteration, lookup};
+use crate::dataset::checkpoint;
 use crate::dataset::seed::Position;
+use crate::dataset::to_graph::FAIL;
 
 pub(in crate::dataset) const OPS: &[Op] = &[
     Op {
@@ -36,11 +38,13 @@ pub(in crate::dataset) const OPS: &[Op] = &[
 const TYPE_NAME: &str = "tensorflow::IteratorStateVariant";
 
 #[derive(Debug)]
-struct Serialize;
+struct Serialize {
+    allows_state: bool,
+}
 
 impl AsyncKernel for Serialize {
-    fn new(_: &Attrs<'_>) -> Result<Serialize> {
-        Ok(Serialize)
+    fn new(attrs: &Attrs<'_>) -> Result<Serialize> {
+        Ok(Serialize { allows_state: attrs.int("external_state_policy")? != FAIL })
     }
 
     fn start(&self, ctx: AsyncContext) -> Result<Started> {
@@ -51,6 +55,7 @@ impl AsyncKernel for Serialize {
                  run the initializer operation for this iterator before saving it."
             ));
         };
+        checkpoint::check(&iteration.dataset, self.allows_state)?;
         Ok(Started::Waiting(Box::pin(async move {
             let progress = iteration.progress.lock().await;
             let draws: Vec<u64> = iteration

@@ -1,18 +1,17 @@
 //! `SnapshotDatasetV2`: elements that are made once, and read from files ever after.
 
-use std::fmt::{self, Write};
-use std::hash::Hasher;
 use std::sync::Arc;
 
-use rustc_hash::FxHasher;
-use tensorfleet_framework::{Attrs, FunctionRunner, Op};
+use tensorfleet_framework::{Attrs, Op};
 use tensorfleet_graph::Func;
-use tensorfleet_tensor::{Result, internal};
+use tensorfleet_tensor::Result;
 
 use super::super::dataset::{
     Cardinality, Dataset, DatasetRef, Elements, Inputs, MakeDataset, Signature, dataset,
 };
+use super::super::origin::DatasetGraph;
 use super::super::scope::{Captured, Scope};
+use super::super::to_graph::fingerprint;
 use super::load::Reading;
 use super::save::Saving;
 use super::shards::{self, Stored, compression, read_metadata};
@@ -69,10 +68,9 @@ impl MakeDataset for Snapshot {
     fn make(&self, inputs: &Inputs<'_, '_>, signature: Signature) -> Result<DatasetRef> {
         let input = inputs.dataset(0)?;
         let path = String::from_utf8_lossy(inputs.string(1, "path")?);
-        let functions = &inputs.context().step().functions;
         let hash = match self.hash {
             Some(hash) => hash,
-            None => fingerprint(&*input, &**functions)?,
+            None => fingerprint(&DatasetGraph::new(&input)?),
         };
         let hash = hash.to_string();
         let directory = format!("{path}/{hash}");
@@ -84,29 +82,6 @@ impl MakeDataset for Snapshot {
             shard: Captured::new(&self.shard, inputs.rest(shards)?),
             input,
         }))
-    }
-}
-
-/// Tells pipelines apart: by their transformations, the functions and the tensors in them.
-///
-/// All functions of the graph count. Some of them may have nothing to do with the pipeline, but a
-/// snapshot that is made once more does less harm than one of other elements.
-fn fingerprint(dataset: &dyn Dataset, functions: &dyn FunctionRunner) -> Result<u64> {
-    let mut words = Words::default();
-    write!(words, "{dataset:#?}")
-        .and_then(|()| functions.describe(&mut words))
-        .map_err(|_| internal!("a pipeline cannot be written down"))?;
-    Ok(words.0.finish())
-}
-
-/// Text of which only the hash is kept.
-#[derive(Default)]
-struct Words(FxHasher);
-
-impl fmt::Write for Words {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0.write(text.as_bytes());
-        Ok(())
     }
 }
 

@@ -7,6 +7,7 @@ use tensorfleet_kernels::{Parallel, elementwise as fast};
 use tensorfleet_tensor::{DType, Error, Result, Tensor, invalid_argument, try_vec};
 
 use super::super::dtypes::{FIELDS, NUMBERS, ORDERED, REALS, SIGNED, T_FIELD, T_REAL};
+use super::division::quotient;
 use super::{gradient, table};
 use crate::broadcast::Alignment;
 
@@ -66,6 +67,18 @@ pub(in crate::math) const ADD: &[Op] = &[Op {
     ..Op::DEFAULT
 }];
 
+/// What an op of two values makes of tensors of one shape.
+pub(crate) fn merged(op: &str, par: Parallel, x: Tensor, y: Tensor) -> Result<Tensor> {
+    use super::Function;
+    match op {
+        "AddV2" => AddV2::apply(par, x, y),
+        "Maximum" => Maximum::apply(par, x, y),
+        "Minimum" => Minimum::apply(par, x, y),
+        "Mul" => Mul::apply(par, x, y),
+        other => Err(invalid_argument!("{other} does not merge two tensors into one")),
+    }
+}
+
 table! {
     AddV2("x: T", "y: T") commutative aggregate: T_ADD_V2, NUMBERS => {
         real(|a, b| a + b) integer(|a, b| a.wrapping_add(b)) complex(|a, b| a + b)
@@ -85,7 +98,7 @@ table! {
     /// Zero where `y` is zero, whatever `x`.
     MulNoNan("x: T", "y: T"): T_FIELD, FIELDS => {
         real(|a, b| if b == 0.0 { 0.0 } else { a * b })
-        complex(|a, b| if b == Complex::ZERO { b } else { a * b })
+        complex(|a, b| if b == Complex::ZERO { Complex::ZERO } else { a * b })
     } gradient::mul_no_nan;
     Pow("x: T", "y: T"): T_POW, SIGNED => {
         vector(fast::Pow) partial(|a, b| power(b, a, 1, |a, b| a.wrapping_mul(b)), negative_power)
@@ -101,7 +114,7 @@ table! {
     } gradient::sub;
     /// Zero where `x` is zero, whatever `y`.
     Xdivy("x: T", "y: T"): T_FIELD_HALF_FIRST, FIELDS => {
-        vector(fast::Xdivy) complex(|a, b| if a == Complex::ZERO { a } else { a / b })
+        vector(fast::Xdivy) complex(|a, b| if a == Complex::ZERO { a } else { quotient(a, b) })
     } gradient::xdivy;
     /// Zero where `x` is zero, whatever `y`.
     Xlog1py("x: T", "y: T"): T_FIELD_HALF_FIRST, FIELDS => {

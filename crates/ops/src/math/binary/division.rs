@@ -1,6 +1,7 @@
 //! Quotients and remainders.
 
 use num_complex::Complex;
+use num_traits::Float;
 use tensorfleet_framework::{Op, cpu, no_gradient};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{DType, Error, Result, Tensor, internal, invalid_argument};
@@ -18,16 +19,35 @@ const T_TRUNCATE_MOD: &str = "T: {int32, int64, bfloat16, half, float, double}";
 const T_MOD: &str = "T: {int32, int64, half, half, bfloat16, float, double}";
 const REMAINDERS: &[DType] = &[DType::Int32, DType::Int64, DType::Float, DType::Double];
 
+/// The quotient of complex numbers. The divisor is scaled to about one first, so that its square
+/// neither overflows nor vanishes.
+#[inline(always)]
+pub(in crate::math) fn quotient<T: Float>(a: Complex<T>, b: Complex<T>) -> Complex<T> {
+    let largest = b.re.abs().max(b.im.abs());
+    let (re, im) = (b.re / largest, b.im / largest);
+    let square = re * re + im * im;
+    Complex::new(
+        (a.re * re + a.im * im) / square / largest,
+        (a.im * re - a.re * im) / square / largest,
+    )
+}
+
+/// A tensor divided by a number.
+pub(crate) fn divided(par: Parallel, x: Tensor, by: usize) -> Result<Tensor> {
+    let number = super::super::cast::cast(par, &Tensor::scalar(by as i64), x.dtype(), false)?;
+    <Div as super::Function>::apply(par, x, number)
+}
+
 table! {
     Div("x: T", "y: T"): T_DIV, NUMBERS => {
         real(|a, b| a / b)
         partial(|a, b| (b != 0).then(|| a.wrapping_div(b)), division_by_zero)
-        complex(|a, b| a / b)
+        complex(quotient)
     } gradient::div;
-    /// Zero where `y` is zero.
+    /// Zero where `y` is zero; for complex numbers also where the product with its conjugate is.
     DivNoNan("x: T", "y: T"): T_DIV_NO_NAN, FIELDS => {
         real(|a, b| if b == 0.0 { 0.0 } else { a / b })
-        complex(|a, b| if b == Complex::ZERO { b } else { a / b })
+        complex(|a, b| if a * b.conj() == Complex::ZERO { Complex::ZERO } else { quotient(a, b) })
     } gradient::div_no_nan;
     FloorDiv("x: T", "y: T"): T_DIV, ORDERED => {
         real(|a, b| (a / b).floor())
@@ -60,7 +80,7 @@ table! {
         partial(|a, b| (b != 0).then(|| a.wrapping_rem(b)), division_by_zero)
     } no_gradient;
     RealDiv("x: T", "y: T"): T_DIV, FIELDS => {
-        real(|a, b| a / b) complex(|a, b| a / b)
+        real(|a, b| a / b) complex(quotient)
     } gradient::div;
     TruncateDiv("x: T", "y: T"): T_DIV, ORDERED => {
         real(|a, b| (a / b).trunc())

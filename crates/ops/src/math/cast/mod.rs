@@ -6,10 +6,11 @@
 //! needs a loop for each type instead of one for each pair.
 
 mod block;
+mod narrow;
 mod truncate;
 
 use tensorfleet_framework::{
-    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, cpu,
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, KernelDef, NewNode, Op, cpu,
 };
 use tensorfleet_kernels::{Parallel, convert};
 use tensorfleet_tensor::{DType, Element, Result, Tensor, unimplemented_error};
@@ -18,16 +19,23 @@ use super::unary::{SliceFn, map_slices_to};
 use block::Target;
 use tensorfleet_framework::gradient::only;
 
-pub(super) const OPS: &[Op] = &[Op {
-    name: "Cast",
-    inputs: &["x: SrcT"],
-    outputs: &["y: DstT"],
-    attrs: &["SrcT: type", "DstT: type", "Truncate: bool = false"],
-    kernels: &[cpu::<Cast>()],
-    shape: Some(crate::shapes::unchanged),
-    gradient: Some(gradient),
-    ..Op::DEFAULT
-}];
+// A constant, because a `const fn` cannot return a reference to what it makes.
+const KERNELS: &[KernelDef] = &[cpu::<Cast>()];
+
+const fn cast_op(name: &'static str) -> Op {
+    Op {
+        name,
+        inputs: &["x: SrcT"],
+        outputs: &["y: DstT"],
+        attrs: &["SrcT: type", "DstT: type", "Truncate: bool = false"],
+        kernels: KERNELS,
+        shape: Some(crate::shapes::unchanged),
+        gradient: Some(gradient),
+        ..Op::DEFAULT
+    }
+}
+
+pub(super) const OPS: &[Op] = &[cast_op("Cast"), cast_op("_HostCast")];
 
 #[derive(Debug)]
 struct Cast {
@@ -40,7 +48,7 @@ impl Kernel for Cast {
     fn new(attrs: &Attrs<'_>) -> Result<Cast> {
         let (from, to) = (attrs.dtype("SrcT")?, attrs.dtype("DstT")?);
         let truncate = attrs.bool("Truncate")?;
-        if from != to && !(block::is_number(plain(from)) && block::is_number(plain(to))) {
+        if from != to && !is_supported(plain(from), plain(to)) {
             return Err(unimplemented_error!("Cast {from} to {to} is not supported"));
         }
         Ok(Cast { from, to, truncate })
@@ -52,12 +60,24 @@ impl Kernel for Cast {
         let y = if self.from == self.to {
             x
         } else {
-            let x = reinterpret(&x, plain(self.from))?;
-            let y = cast(par, &x, plain(self.to), self.truncate)?;
-            reinterpret(&y, self.to)?
+            let (from, to) = (plain(self.from), plain(self.to));
+            let x = narrow::widen(&reinterpret(&x, from)?)?;
+            let y = cast(par, &x, narrow::wide(from, to), self.truncate)?;
+            reinterpret(&narrow::narrow(y, to)?, self.to)?
         };
         ctx.set_output(0, y);
         Ok(())
+    }
+}
+
+/// Whether one type's numbers can become the other's.
+fn is_supported(from: DType, to: DType) -> bool {
+    use narrow::{is_float8, is_nibble};
+    match (from, to) {
+        _ if is_nibble(from) => to.is_integer() || is_nibble(to),
+        _ if is_nibble(to) => from.is_integer(),
+        _ if is_float8(to) => is_float8(from) || from.is_floating(),
+        _ => (is_float8(from) || block::is_number(from)) && block::is_number(to),
     }
 }
 

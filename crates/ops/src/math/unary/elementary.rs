@@ -5,6 +5,7 @@ use tensorfleet_framework::{Op, cpu, no_gradient};
 use tensorfleet_kernels::{Parallel, elementwise as fast};
 use tensorfleet_tensor::{Result, Tensor};
 
+use super::super::binary::division::quotient;
 use super::super::dtypes::{FIELDS, REALS, T_FIELD, T_REAL, T_SIGNED, WIDE_REALS};
 use super::{gradient, real, table};
 
@@ -21,10 +22,10 @@ table! {
     Erfc: T_REAL, REALS => { real(fast::Erfc) } gradient::erfc;
     Exp: T_FIELD, FIELDS => { real(fast::Exp) complex(|z| z.exp()) } gradient::exp;
     Expm1: T_FIELD, FIELDS => { real(fast::Expm1) complex(expm1) } gradient::expm1;
-    Inv: T_SIGNED, FIELDS => { real(fast::Reciprocal) complex(|z| z.recip()) } gradient::reciprocal;
+    Inv: T_SIGNED, FIELDS => { real(fast::Reciprocal) complex(|z| quotient(Complex::ONE, z)) } gradient::reciprocal;
     Log: T_FIELD, FIELDS => { real(fast::Log) complex(|z| z.ln()) } gradient::log;
     Log1p: T_FIELD, FIELDS => { real(fast::Log1p) complex(log1p) } gradient::log1p;
-    Reciprocal: T_SIGNED, FIELDS => { real(fast::Reciprocal) complex(|z| z.recip()) } gradient::reciprocal;
+    Reciprocal: T_SIGNED, FIELDS => { real(fast::Reciprocal) complex(|z| quotient(Complex::ONE, z)) } gradient::reciprocal;
     Rint: T_REAL, WIDE_REALS => { real(fast::Rint) } no_gradient;
     Rsqrt: T_FIELD, FIELDS => { real(fast::Rsqrt) complex(|z| z.sqrt().recip()) } gradient::rsqrt;
     Sigmoid: T_FIELD, FIELDS => { real(fast::Sigmoid) complex(|z| (1.0 + (-z).exp()).recip()) } gradient::sigmoid;

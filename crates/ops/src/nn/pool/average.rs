@@ -126,14 +126,17 @@ impl Kernel for AvgPoolGrad {
         let (sizes, gradient) = (ctx.input(0)?, ctx.input(1)?);
         let rank = self.0.layout.rank();
         if *sizes.dims() != [rank] {
-            return Err(invalid_argument!(
-                "orig_input_shape must be 1-dimensional and {rank} elements"
-            ));
+            let name = if rank == 4 { "out_backprop" } else { "tensor_in" };
+            return Err(invalid_argument!("{name} must be 1-dimensional and {rank} elements"));
         }
         if gradient.rank() != rank {
             return Err(invalid_argument!("out_backprop must be {rank}-dimensional"));
         }
-        let input = Shape::from_signed(&sizes.to_i64_vec()?)?;
+        let sizes = sizes.to_i64_vec()?;
+        if let Some(size) = sizes.iter().find(|&&size| size < 0) {
+            return Err(invalid_argument!("Expected a non-negative size, got {size}"));
+        }
+        let input = Shape::from_signed(&sizes)?;
         let pool = self.0.pool(&*self.0.windows(ctx, 2)?, input.dims())?;
         self.0.check_outputs(&pool, &[("grad", gradient)])?;
         let gradient = channels_last(par, gradient, self.0.layout)?;

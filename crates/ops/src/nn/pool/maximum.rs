@@ -6,9 +6,7 @@ use tensorfleet_framework::{
 };
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::pool;
-use tensorfleet_tensor::{
-    DType, Result, Shape, Tensor, dispatch, invalid_argument, unimplemented_error,
-};
+use tensorfleet_tensor::{DType, Result, Shape, Tensor, dispatch, invalid_argument};
 
 use super::super::layout::{channels_last, from_channels_last};
 use super::super::unsupported;
@@ -86,15 +84,14 @@ struct MaxPool(Spec);
 
 impl Kernel for MaxPool {
     fn new(attrs: &Attrs<'_>) -> Result<MaxPool> {
-        if attrs.op() == "MaxPool3D" { Spec::new(attrs) } else { Spec::with_depth(attrs) }
-            .map(MaxPool)
+        Spec::new(attrs).map(MaxPool)
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let par = Parallel::new(ctx.parallelism());
         let windows = self.0.windows(ctx, 1)?;
         let input = ctx.input(0)?;
-        if windows.depth != [1, 1] {
+        if windows.depth[0] != 1 {
             let result = over_channels(&self.0, &windows, input)?;
             ctx.set_output(0, result);
             return Ok(());
@@ -120,30 +117,15 @@ impl Kernel for MaxPool {
 
 /// The largest of each so many channels.
 fn over_channels(spec: &Spec, windows: &Windows, input: &Tensor) -> Result<Tensor> {
-    if input.rank() != 4 || spec.layout.channels_first {
-        return Err(invalid_argument!("tensor_in must be 4-dimensional with its channels last"));
-    }
-    let [window, stride] = windows.depth;
-    if window > 1 && windows.sizes.iter().any(|&size| size != 1) {
-        return Err(unimplemented_error!(
-            "MaxPooling supports exactly one of pooling across depth or pooling across \
-             width/height."
+    spec.check_rank(input.rank())?;
+    if spec.layout.channels_first {
+        return Err(invalid_argument!(
+            "Default MaxPoolingOp only supports NHWC on device type CPU"
         ));
     }
     let channels = input.dims()[3];
-    let Some(size) = usize::try_from(window).ok().filter(|&size| size > 0) else {
-        return Err(invalid_argument!("Sliding window ksize must be positive, got {window}"));
-    };
-    if !channels.is_multiple_of(size) {
-        return Err(unimplemented_error!(
-            "Depthwise max pooling requires the depth window to evenly divide the input depth"
-        ));
-    }
-    if stride != window {
-        return Err(unimplemented_error!(
-            "Depthwise max pooling requires the depth window to equal the depth stride"
-        ));
-    }
+    windows.check_depth(channels)?;
+    let size = windows.depth[0] as usize;
     let mut dims = input.dims().to_vec();
     dims[3] = channels / size;
     for_real!(input.dtype(), T => {

@@ -42,13 +42,17 @@ pub(super) const OPS: &[Op] = &[
 fn check(ctx: &KernelContext<'_>) -> Result<[usize; 3]> {
     let (x, h_prev) = (ctx.input(0)?, ctx.input(1)?);
     let (&[batch, input], &[_, cell]) = (x.dims(), h_prev.dims()) else {
-        return Err(invalid_argument!(
-            "x and h_prev must be rank 2 but are rank {} and {}",
-            x.rank(),
-            h_prev.rank()
-        ));
+        let (name, rank) = if x.rank() == 2 { ("h_prev", h_prev.rank()) } else { ("x", x.rank()) };
+        return Err(invalid_argument!("Rank of {name} must be 2, got {rank}"));
     };
     let rows = ("input_size + cell_size", input + cell);
+    let ranks = [(2, "w_ru_", 2), (3, "w_c", 2), (4, "b_ru", 1), (5, "b_c", 1)];
+    for (index, name, rank) in ranks {
+        let have = ctx.input(index)?.rank();
+        if have != rank {
+            return Err(invalid_argument!("Rank of {name} must be {rank}, got {have}"));
+        }
+    }
     expect(ctx, 1, "h_prev", &[("batch_size", batch), ("cell_size", cell)])?;
     expect(ctx, 2, "w_ru", &[rows, ("cell_size * 2", 2 * cell)])?;
     expect(ctx, 3, "w_c", &[rows, ("cell_size", cell)])?;

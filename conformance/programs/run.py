@@ -1,0 +1,213 @@
+"""Runs programs on both engines and compares what comes out."""
+
+import dataclasses
+import re
+
+import numpy as np
+import tensorflow as tf
+import tensorflow.compat.v1 as v1
+
+from conformance.programs.build import Builder
+from conformance.programs.program import array
+from conformance.rig import cluster
+
+ENGINES = ("tensorflow", "tensorfleet")
+RUN_MILLISECONDS = 20_000
+# What is computed in another order is rounded in another way.
+RELATIVE = {"float32": 1e-4, "float64": 1e-9, "float16": 3e-2, "bfloat16": 2e-1}
+RELATIVE |= {"complex64": 1e-4, "complex128": 1e-9}
+
+
+@dataclasses.dataclass(frozen=True)
+class Failed:
+    code: str
+    node: str | None
+    message: str
+
+    def __str__(self):
+        return f"{self.code} at {self.node}: {self.message}"
+
+
+@dataclasses.dataclass
+class Difference:
+    """A step on which the engines disagree, and how."""
+
+    part: int
+    step: int
+    why: str
+    outcomes: dict
+
+    def __str__(self):
+        outcomes = "".join(f"\n  {engine}: {_show(self.outcomes[engine])}" for engine in ENGINES)
+        return f"part {self.part}, step {self.step}: {self.why}{outcomes}"
+
+
+class Engines:
+    """A cluster of each engine: two workers and a ps with two CPU devices each."""
+
+    def __init__(self, owner, unique):
+        self._owner, self._unique = owner, unique
+        self._clusters = {}
+        self.steps = 0
+        self.failures = 0
+
+    def targets(self):
+        for engine in ENGINES:
+            running = self._clusters.get(engine)
+            if running is None or any(task.exit_code is not None for task in running.tasks()):
+                if running is not None:
+                    running.close()
+                jobs = {"ps": 1, "worker": 2}
+                config = v1.ConfigProto(device_count={"CPU": 2})
+                engines = dict.fromkeys(jobs, engine)
+                self._clusters[engine] = cluster.Cluster(self._owner, jobs, engines, config)
+        return {engine: self._clusters[engine].target() for engine in ENGINES}
+
+    def difference(self, program):
+        """Runs a program on both engines and returns the first difference, or nothing."""
+        builder = Builder(self._unique)
+        targets = self.targets()
+        sessions = {}
+        try:
+            for part_index, part in enumerate(program.parts):
+                before = len(builder.initializers)
+                builder.add(part.statements)
+                for engine, target in targets.items():
+                    if engine not in sessions:
+                        sessions[engine] = v1.Session(target, graph=builder.graph)
+                initializers = builder.initializers[before:]
+                run = lambda session: _attempt(lambda: session.run(initializers, options=_options()))
+                found, failed = self._compare(sessions, run, part_index, -1)
+                if found or failed:
+                    return found
+                for step_index, step in enumerate(part.steps):
+                    run = lambda session: _run(session, builder, step)
+                    found, failed = self._compare(sessions, run, part_index, step_index)
+                    if found:
+                        return found
+                    if failed and builder.resources:
+                        # What else happened before the failure is a matter of luck.
+                        return None
+            return None
+        finally:
+            for engine, session in sessions.items():
+                if all(task.exit_code is None for task in self._clusters[engine].tasks()):
+                    session.close()
+                else:
+                    _abandon(session)
+
+    def reset(self):
+        """Forgets the state of all programs so far."""
+        for target in self.targets().values():
+            v1.Session.reset(target)
+
+    def _compare(self, sessions, run, part, step):
+        outcomes = {engine: run(session) for engine, session in sessions.items()}
+        self.steps += 1
+        failed = isinstance(outcomes[ENGINES[0]], Failed)
+        self.failures += failed
+        why = compare(*(outcomes[engine] for engine in ENGINES))
+        return (Difference(part, step, why, outcomes) if why else None), failed
+
+
+def compare(expected, actual):
+    """Returns what is different about an outcome, or nothing."""
+    if isinstance(expected, Failed) or isinstance(actual, Failed):
+        if not isinstance(actual, Failed):
+            return "should have failed"
+        if not isinstance(expected, Failed):
+            return "failed"
+        if expected.code != actual.code:
+            return "error codes differ"
+        return None if expected.node == actual.node else "another node is named"
+    for index, (want, have) in enumerate(zip(expected, actual, strict=True)):
+        if why := _values_differ(want, have):
+            return f"fetch {index}: {why}"
+    return None
+
+
+def _values_differ(want, have):
+    if want is None and have is None:
+        return None
+    want, have = np.asarray(want), np.asarray(have)
+    if want.dtype != have.dtype or want.shape != have.shape:
+        return "types or shapes differ"
+    relative = RELATIVE.get(want.dtype.name)
+    if relative is None:
+        return None if np.array_equal(want, have) else "values differ"
+    wide = np.complex128 if want.dtype.kind == "c" else np.float64
+    want, have = want.astype(wide), have.astype(wide)
+    with np.errstate(all="ignore"):
+        finite = np.abs(want[np.isfinite(want)])
+        size = max(1.0, finite.max() if finite.size else 0)
+        same = (want == have) | (np.abs(want - have) <= relative * size)
+        same |= ~np.isfinite(want) & ~np.isfinite(have) & (np.isnan(want) == np.isnan(have))
+    return None if same.all() else "values differ"
+
+
+def _run(session, builder, step):
+    fetches = [tensor for arg in step.fetches if (tensor := builder.tensor(arg)) is not None]
+    targets = [op for id in step.targets for op in builder.operations(id)]
+    feeds = {}
+    for feed in step.feeds:
+        tensor = builder.tensor(feed.arg)
+        if tensor is not None and builder.graph.is_feedable(tensor):
+            feeds[tensor] = array(feed.value, feed.arg.type.dtype, feed.shape)
+    if not fetches and not targets:
+        return []
+    if step.mode == "callable":
+        return _attempt(lambda: _run_callable(session, fetches + targets, feeds))
+    if step.mode == "partial" and fetches:
+        return _attempt(lambda: _run_partially(session, fetches, feeds))
+    return _attempt(lambda: session.run(fetches + targets, feeds, options=_options()))
+
+
+def _run_callable(session, fetches, feeds):
+    call = session.make_callable(fetches, list(feeds), accept_options=True)
+    return call(*feeds.values(), options=_options())
+
+
+def _run_partially(session, fetches, feeds):
+    handle = session.partial_run_setup(fetches, list(feeds))
+    return session.partial_run(handle, fetches, feeds)
+
+
+def _attempt(run):
+    try:
+        return run()
+    except tf.errors.OpError as error:
+        return Failed(type(error).__name__, _node(error.message), _words(error.message))
+    except (TypeError, ValueError, RuntimeError) as error:
+        # The client's own opinion, the same on both engines.
+        return Failed(type(error).__name__, None, str(error).split("\n")[0])
+
+
+def _options():
+    return v1.RunOptions(timeout_in_ms=RUN_MILLISECONDS)
+
+
+def _node(message):
+    found = re.search(r"\{\{node ([^}]+)\}\}", message)
+    return found and found.group(1)
+
+
+def _words(message):
+    """The words of the error itself, without where its node was made and where it was found."""
+    frame = re.compile(r"Graph execution error|Detected at node|\s*File |Node: |From /job|Original stack|\S+ root error")
+    lines = [line.strip() for line in message.split("\n") if line.strip() and not frame.match(line)]
+    lines = [line for line in lines if not line.startswith("[[")]
+    return lines[0][:300] if lines else ""
+
+
+def _show(outcome):
+    if isinstance(outcome, Failed):
+        return str(outcome)
+    return "; ".join(
+        str(None if value is None else np.asarray(value).tolist())[:300] for value in outcome
+    )
+
+
+def _abandon(session):
+    """Lets go of a session whose server is gone: closing it would wait for the server."""
+    session._session = None
+    session._closed = True
