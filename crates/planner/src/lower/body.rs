@@ -155,11 +155,13 @@ impl<'a> Moved<'a> {
 
     /// What to wait for in place of the node `id`.
     fn controls(&self, id: NodeId) -> Vec<NodeId> {
-        match (self.ids[id.index()], self.args.get(&id)) {
-            (Some(new), _) => vec![new],
-            // The producer of an argument may run where the body must not.
-            (None, Some(arg)) if self.entry.is_empty() => vec![arg.node],
-            (None, _) => self.entry.to_vec(),
+        match self.ids[id.index()] {
+            Some(new) => vec![new],
+            // The producer of an argument may run where the body must not, so it is not enough.
+            None => {
+                let producer = self.args.get(&id).map(|arg| arg.node);
+                self.entry.iter().copied().chain(producer).collect()
+            }
         }
     }
 

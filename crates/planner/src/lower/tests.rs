@@ -392,6 +392,51 @@ fn a_loop_over_state_alone_gets_something_that_goes_round() {
 }
 
 #[test]
+fn what_waits_for_an_argument_waits_for_its_value_of_this_iteration() {
+    check(
+        "fn goes_on(i: float, n: float, h: resource) -> (r: float = v:value:0) {
+           v = ReadVariableOp(h, ^n)
+         }
+         fn body(i: float, n: float, h: resource) -> \
+         (j: float = b:y:0, m: float = a:z:0, g: resource = h) {
+           b = Neg(i)
+           a = Add(n, i)
+           w = AssignVariableOp(h, i, ^n)
+         }
+         i = Const
+         n = Const
+         h = VarHandleOp
+         fetch = While(i, n, h) {cond=&goes_on, body=&body, T=[float float resource], \
+         _lower_using_switch_merge=true}",
+        expect![[r#"
+            i = Const
+            n = Const
+            h = VarHandleOp
+            fetch/enter = Enter(i)
+            fetch/merge = Merge(fetch/enter, fetch/next_iteration)
+            fetch/enter_1 = Enter(n)
+            fetch/merge_1 = Merge(fetch/enter_1, fetch/next_iteration_1)
+            fetch/enter_2 = Enter(h)
+            fetch/cond/v = ReadVariableOp(fetch/enter_2, ^fetch/merge, ^fetch/merge_1)
+            fetch/to_bool = ToBool(fetch/cond/v)
+            fetch/loop_cond = LoopCond(fetch/to_bool)
+            fetch/switch = Switch(fetch/merge, fetch/loop_cond)
+            fetch/switch_1 = Switch(fetch/merge_1, fetch/loop_cond)
+            fetch/pivot = Identity(fetch/switch:1)
+            fetch/constant = Identity(fetch/enter_2, ^fetch/pivot)
+            fetch/body/b = Neg(fetch/switch:1)
+            fetch/body/a = Add(fetch/switch_1:1, fetch/switch:1)
+            fetch/body/w = AssignVariableOp(fetch/constant, fetch/switch:1, ^fetch/switch_1, ^fetch/pivot)
+            fetch/next_iteration = NextIteration(fetch/body/b, ^fetch/body/w)
+            fetch/next_iteration_1 = NextIteration(fetch/body/a, ^fetch/body/w)
+            fetch/exit = Exit(fetch/switch)
+            fetch/exit_1 = Exit(fetch/switch_1)
+            fetch/executed = NoOp(^fetch/exit, ^fetch/exit_1)
+        "#]],
+    );
+}
+
+#[test]
 fn control_flow_nests() {
     check(
         "fn yes(x: float) -> (y: float = w:output:0) {
