@@ -12,8 +12,11 @@ mod bench;
 mod ci;
 mod codegen;
 mod conformance;
+mod dist;
 mod instructions;
 mod python;
+mod release;
+mod sbom;
 mod simulate;
 mod step;
 mod test;
@@ -40,7 +43,8 @@ Commands:
   bench [ARGS]          Measure our servers against TensorFlow's; --help lists ARGS
   instructions          Count the instructions of hot paths; --update writes the budgets
   simulate --seeds N    Clusters with faults on virtual time; --seed N shows one in detail
-  wheel                 Build the Python package that users install
+  wheel [PROCESSOR]     Build the Python package that users install, for x86_64 or aarch64
+  dist [PROCESSOR]      Build the archive that users download: binary, symbols, SBOM, checksums
   package               Test the Python package, installed into fresh environments
   fuzz [TARGET..]       Parsers against random bytes for ten minutes, or --minutes N
   codegen [--check]     Rust code for the .proto files; --check only compares it
@@ -74,7 +78,8 @@ fn run(arguments: &[String]) -> Result {
         ("codegen", [flag]) if flag == "--check" => codegen::check(),
         ("conformance", _) => conformance::run(rest),
         ("differential", _) => conformance::differential(rest),
-        ("wheel", []) => wheel::build(),
+        ("wheel", _) => wheel::build(rest),
+        ("dist", _) => dist::run(rest),
         ("package", []) => wheel::test(&python::Interpreter::prepare_in_background().wait()?),
         ("instructions", []) => instructions::check(),
         ("instructions", [flag]) if flag == "--update" => instructions::update(),
@@ -86,7 +91,7 @@ fn run(arguments: &[String]) -> Result {
             print!("{HELP}");
             Ok(())
         }
-        ("ci" | "test" | "tidy" | "wheel" | "package", [first, ..]) => {
+        ("ci" | "test" | "tidy" | "package", [first, ..]) => {
             Err(format!("`{command}` takes no arguments, got `{first}`").into())
         }
         _ => Err(format!("unknown command `{command}`\n\n{HELP}").into()),

@@ -59,24 +59,48 @@ fn prepare() -> Result<Interpreter> {
     let wanted = fs::read_to_string(&requirements)
         .map_err(|error| format!("cannot read {}: {error}", requirements.display()))?;
     let directory = workspace::target_dir().join("conformance-venv");
-    let interpreter = directory.join("bin").join("python");
+    let interpreter = interpreter(&directory);
     let stamp = directory.join("installed.txt");
     let installed = fs::read_to_string(&stamp).is_ok_and(|made_from| made_from == wanted);
     if !installed || version(&interpreter).is_none() {
-        install(&directory, &interpreter, &requirements)?;
+        install_requirements(&directory, &interpreter, &requirements)?;
         fs::write(&stamp, wanted)
             .map_err(|error| format!("cannot write {}: {error}", stamp.display()))?;
     }
     Ok(Interpreter { path: interpreter })
 }
 
+/// A virtual environment below the target directory with some packages.
+pub(crate) fn environment(name: &str, packages: &[&str]) -> Result<PathBuf> {
+    let directory = workspace::target_dir().join(name);
+    if !interpreter(&directory).is_file() {
+        make_environment(&directory)?;
+    }
+    if !packages.is_empty() {
+        install(&directory, packages)?;
+    }
+    Ok(directory)
+}
+
+/// The interpreter of a virtual environment.
+pub(crate) fn interpreter(environment: &Path) -> PathBuf {
+    environment.join("bin").join(format!("python{}", env::consts::EXE_SUFFIX))
+}
+
+/// Installs packages into a virtual environment.
+pub(crate) fn install(environment: &Path, what: &[&str]) -> Result {
+    let mut pip = Command::new(interpreter(environment));
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+    step::run(pip.args(what))
+}
+
 /// Makes an empty virtual environment.
-pub(crate) fn make_environment(directory: &Path) -> Result {
+fn make_environment(directory: &Path) -> Result {
     let base = find()?;
     quietly(Command::new(&base).args(["-m", "venv", "--clear"]).arg(directory))
 }
 
-fn install(directory: &Path, interpreter: &Path, requirements: &Path) -> Result {
+fn install_requirements(directory: &Path, interpreter: &Path, requirements: &Path) -> Result {
     make_environment(directory)?;
     // The file lists every package that is needed, so pip need not resolve anything. It must not:
     // tf_keras asks for the `tensorflow` package, which `tensorflow-cpu` stands in for.

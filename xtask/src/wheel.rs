@@ -1,32 +1,39 @@
 //! The Python package: `cargo xtask wheel` builds what users install, `cargo xtask package` tests it as
 //! they would get it, in environments of its own.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{env, fs};
 
-use crate::python::Interpreter;
+use crate::python::{Interpreter, environment, install, interpreter};
+use crate::release::{self, Target};
 use crate::{Result, step, workspace};
 
-/// The version whose wheels were looked at; it comes from PyPI like TensorFlow.
-const MATURIN: &str = "maturin==1.16.0";
-const PYTEST: &str = "pytest==9.2.0";
+const PYTEST: &[&str] = &["pytest==9.2.0", "pytest-xdist==3.8.0"];
+
+/// What the wheel may be at most.
+const MEGABYTES: u64 = 20;
 
 /// Builds the wheel that users get and says where it is.
-pub(crate) fn build() -> Result {
-    let tools = environment("wheel-tools", &[MATURIN])?;
-    let wheel = maturin(&tools, "release")?;
-    println!("{} ({} MB)", wheel.display(), fs::metadata(&wheel)?.len() >> 20);
-    Ok(())
+pub(crate) fn build(arguments: &[String]) -> Result {
+    let target = Target::read(arguments)?;
+    target.check_installed()?;
+    let wheel = maturin("release", |command| {
+        command.args(["--profile", release::PROFILE, "--strip", "--target", target.triple]);
+        // maturin refuses a wheel that needs more of the system than the tag says.
+        command.args(["--zig", "--compatibility", "manylinux2014"]);
+    })?;
+    release::check_size(&wheel, MEGABYTES)
 }
 
 /// Installs a wheel into two fresh environments, without TensorFlow and with it, and runs the tests of
 /// the package in each. With TensorFlow means with the packages of `python`'s environment.
 pub(crate) fn test(python: &Interpreter) -> Result {
-    let tools = environment("wheel-tools", &[MATURIN])?;
-    let wheel = maturin(&tools, "dev")?;
+    let wheel = maturin("dev", |command| {
+        command.args(["--profile", "dev"]);
+    })?;
     let wheel = wheel.to_str().ok_or("the path of the wheel is no text")?;
-    let alone = environment("package-alone", &[PYTEST])?;
+    let alone = environment("package-alone", PYTEST)?;
     install(&alone, &["--force-reinstall", "--no-deps", wheel])?;
     pytest(&alone, &["crates/python/tests"])?;
     let beside = environment("package-beside", &[])?;
@@ -42,40 +49,18 @@ fn pytest(environment: &Path, arguments: &[&str]) -> Result {
     step::run(command.env_remove("PYTHONPATH"))
 }
 
-/// Builds a wheel in a profile, anew, and returns where it is.
-fn maturin(tools: &Path, profile: &str) -> Result<PathBuf> {
-    let out = workspace::target_dir().join("wheels").join(profile);
-    if out.exists() {
-        fs::remove_dir_all(&out)?;
-    }
-    let mut command = Command::new(tools.join("bin").join("maturin"));
-    command.args(["build", "--quiet", "--locked", "--profile", profile]);
+/// Builds a wheel anew and returns where it is.
+fn maturin(directory: &str, options: impl FnOnce(&mut Command)) -> Result<PathBuf> {
+    let out = workspace::target_dir().join("wheels").join(directory);
+    release::fresh(&out)?;
+    let tools = release::tools()?;
+    let mut command = release::command(&tools, &tools.join("bin").join("maturin"))?;
+    command.args(["build", "--quiet", "--locked"]);
     command.arg("--manifest-path").arg("crates/python/Cargo.toml").arg("--out").arg(&out);
-    step::run(command.current_dir(workspace::root()))?;
+    options(&mut command);
+    step::run(&mut command)?;
     let made = fs::read_dir(&out)?.next().ok_or("maturin made no wheel")??;
     Ok(made.path())
-}
-
-/// A virtual environment below the target directory with some packages.
-fn environment(name: &str, packages: &[&str]) -> Result<PathBuf> {
-    let directory = workspace::target_dir().join(name);
-    if !interpreter(&directory).is_file() {
-        crate::python::make_environment(&directory)?;
-    }
-    if !packages.is_empty() {
-        install(&directory, packages)?;
-    }
-    Ok(directory)
-}
-
-fn install(environment: &Path, what: &[&str]) -> Result {
-    let mut pip = Command::new(interpreter(environment));
-    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
-    step::run(pip.args(what))
-}
-
-fn interpreter(environment: &Path) -> PathBuf {
-    environment.join("bin").join(format!("python{}", env::consts::EXE_SUFFIX))
 }
 
 /// Lets an environment see the packages of another interpreter: TensorFlow is large, and once is enough.

@@ -30,10 +30,12 @@ def call(token: str, eager: bool, arguments: list[Plain]) -> list[Plain]:
 
 
 def _is_nothing(results: Any) -> bool:
-    """Whether a function returned `None`, which the registry makes an array of."""
-    if results is None or not hasattr(results, "item") or results.shape != ():
-        return results is None
-    return results.dtype == object and results.item() is None
+    """Whether a function returned `None`, of which the registry makes an array."""
+    import numpy as np
+
+    if isinstance(results, np.ndarray) and results.ndim == 0:
+        results = results.item()
+    return results is None
 
 
 def _call_eagerly(functions: Any, token: str, arrays: list[Any]) -> Any:

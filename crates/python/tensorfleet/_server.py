@@ -2,11 +2,11 @@
 
 import functools
 import os
-from types import TracebackType
 from typing import Any
 
 from tensorfleet import _native, _wire
 from tensorfleet._definitions import serialized_config, serialized_server_def
+from tensorfleet._stoppable import Stoppable
 from tensorfleet.errors import _translated
 
 # How long a wait goes on before Python may look for signals.
@@ -22,7 +22,7 @@ def _host(process: int) -> _native.Host:
     return _native.Host()
 
 
-class Server:
+class Server(Stoppable):
     """A server of one task of a cluster.
 
     Takes what `tf.distribute.Server` takes, and does what it does:
@@ -117,17 +117,6 @@ class Server:
         dictionary."""
         with _translated():
             return _wire.read_server_def(self._mine().server_def())
-
-    def __enter__(self) -> "Server":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.stop()
 
     def __repr__(self) -> str:
         return f"<tensorfleet.Server {self._native.target()}>"

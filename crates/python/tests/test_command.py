@@ -89,7 +89,7 @@ def test_launch_runs_a_program_for_each_worker(program):
         line = json.dumps([{"type": job, "index": index}, ["chief", "ps", "worker"]])
         assert f"[{job}/{index}" in output
         assert f"{line} ['--x-y=1']" in output
-    assert "[ps/0    ] server: exit status: 0, 0 restarts" in output
+    assert "[ps/0    ] server: stopped, 0 restarts" in output
 
 
 def test_launch_ends_with_the_first_failure(program):

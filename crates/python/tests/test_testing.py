@@ -1,6 +1,8 @@
 """Clusters with faults to order, seen through bare sockets: no TensorFlow is needed."""
 
 import socket
+import subprocess
+import sys
 
 import pytest
 from tensorfleet.testing import Cluster
@@ -57,3 +59,19 @@ def test_faults_come_at_their_step(tensorfleet_cluster):
     assert sorted(cluster.cluster_spec) == ["worker"]
     with pytest.raises(RuntimeError, match="does not run"):
         cluster.workers[1].freeze()
+
+
+def test_the_fixture_works_in_several_processes_at_once(tmp_path):
+    pytest.importorskip("xdist")
+    (tmp_path / "test_mine.py").write_text(
+        "import pytest\n"
+        "@pytest.mark.parametrize('turn', range(4))\n"
+        "def test_mine(tensorfleet_cluster, turn):\n"
+        "    cluster = tensorfleet_cluster(num_workers=1, num_ps=1)\n"
+        "    cluster.ps[0].kill()\n"
+        "    assert cluster.workers[0].running and not cluster.ps[0].running\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout
+    assert "4 passed" in done.stdout

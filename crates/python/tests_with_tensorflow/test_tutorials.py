@@ -125,6 +125,44 @@ def test_names_come_back(run_program):
     assert output == "3\n"
 
 
+EXIT = """
+    import sys, threading
+    import tensorfleet
+    tensorfleet.patch()
+    import tensorflow as tf
+    tf.compat.v1.disable_eager_execution()
+    workers, ps = tf.test.create_local_cluster(num_workers=2, num_ps=1)
+    with tf.device("/job:ps/task:0"):
+        total = tf.compat.v1.get_variable("total", [1000], initializer=tf.zeros_initializer())
+    with tf.device("/job:worker/task:1"):
+        update = total.assign_add(tf.ones([1000]))
+        silent = tf.queue.FIFOQueue(1, [tf.float32]).dequeue()
+    started = threading.Semaphore(0)
+
+    def train(target):
+        session = tf.compat.v1.Session(target)
+        session.run(tf.compat.v1.global_variables_initializer())
+        while True:
+            session.run(update.op)
+            started.release()
+
+    def wait(target):
+        session = tf.compat.v1.Session(target)
+        started.release()
+        session.run(silent)
+
+    for function in (train, wait):
+        threading.Thread(target=function, args=(workers[0].target,), daemon=True).start()
+    for _ in range(20):
+        started.acquire()
+    print("ends now", flush=True)
+"""
+
+
+def test_the_interpreter_may_end_in_the_middle_of_training(run_program):
+    assert run_program(EXIT) == "ends now\n"
+
+
 def _flat(text):
     import textwrap
 

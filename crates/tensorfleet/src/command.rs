@@ -23,6 +23,8 @@ pub fn run(arguments: impl IntoIterator<Item = String>, own: &[String]) -> u8 {
         Err(refusal) => return report::refused(&refusal),
         Ok(Command::Show(text)) => report::show(&text).map_err(|error| output_failed(&error)),
         Ok(Command::Ops { proto }) => list_ops(proto),
+        Ok(Command::Man { directory }) => cli::write_manual(&directory)
+            .map_err(|error| unavailable!("{} cannot be written: {error}", directory.display())),
         Ok(Command::Demo(demo)) => show_demo(&demo),
         Ok(Command::Local(local)) => serve_local_cluster(&local),
         Ok(Command::Launch(cluster)) => match launch::run(&cluster, own) {

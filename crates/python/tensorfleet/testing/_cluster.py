@@ -3,11 +3,11 @@
 import functools
 import os
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any
 
 from tensorfleet import _native, _wire
 from tensorfleet._definitions import serialized_config
+from tensorfleet._stoppable import Stoppable
 from tensorfleet.errors import _translated
 from tensorfleet.testing._servers import InProcess, Process, Running
 
@@ -87,7 +87,7 @@ class Task:
         return f"<task /job:{self.job}/task:{self.index} at {self.address}{state}>"
 
 
-class Cluster:
+class Cluster(Stoppable):
     """A cluster for a test.
 
     Args:
@@ -168,14 +168,3 @@ class Cluster:
         """Ends all tasks."""
         for task in self.tasks:
             task.kill()
-
-    def __enter__(self) -> "Cluster":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.stop()

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
-use clap::{Args, Parser};
+use clap::{Args, CommandFactory, FromArgMatches, Parser};
 use tensorfleet_tensor::invalid_argument;
 
-use super::Refusal;
+use super::{Refusal, version};
 
 /// What was read: a command with its arguments, or a request for text.
 #[derive(Debug)]
@@ -39,6 +39,31 @@ pub(super) enum Subcommand {
     Local(LocalArguments),
     /// List the ops that this server knows
     Ops(OpsArguments),
+    /// Write what a shell needs to complete this command
+    #[command(long_about = COMPLETIONS_ABOUT)]
+    Completions(CompletionsArguments),
+    /// Write the pages of the manual into a directory
+    Man(ManArguments),
+}
+
+const COMPLETIONS_ABOUT: &str = "\
+Write what a shell needs to complete this command.
+
+Examples:
+  tensorfleet completions bash > ~/.local/share/bash-completion/completions/tensorfleet
+  tensorfleet completions zsh > ~/.zfunc/_tensorfleet
+  tensorfleet completions fish > ~/.config/fish/completions/tensorfleet.fish";
+
+#[derive(Debug, Args)]
+pub(super) struct CompletionsArguments {
+    /// The shell
+    pub(super) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ManArguments {
+    /// The directory, as /usr/local/share/man/man1
+    pub(super) directory: PathBuf,
 }
 
 const DEMO_ABOUT: &str = "\
@@ -228,15 +253,23 @@ pub(super) fn read(arguments: impl IntoIterator<Item = String>) -> Result<Argume
         is_ours &= argument != "--";
         if is_ours { with_underscores(argument) } else { argument }
     });
-    match Line::try_parse_from(spelled) {
+    let matched = command().try_get_matches_from(spelled);
+    match matched.and_then(|matches| Line::from_arg_matches(&matches)) {
         Ok(line) => Ok(Arguments::Run(line.subcommand)),
         Err(error) => match error.kind() {
-            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            ErrorKind::DisplayHelp
+            | ErrorKind::DisplayVersion
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
                 Ok(Arguments::Show(error.render().to_string()))
             }
-            _ => Err(Refusal::Usage(invalid_argument!("{}", first_paragraph(&error)))),
+            _ => Err(Refusal::Usage(invalid_argument!("{}", in_one_line(&error)))),
         },
     }
+}
+
+/// The whole command line.
+pub(super) fn command() -> clap::Command {
+    Line::command().long_version(version::details())
 }
 
 /// Spells a flag's name with underscores; its value stays.
@@ -248,16 +281,13 @@ fn with_underscores(argument: String) -> String {
     }
 }
 
-/// Returns the message of an error in one line, without the usage below it.
-fn first_paragraph(error: &clap::Error) -> String {
-    let text = match error.kind() {
-        // All of clap's text is help in this case.
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            "a subcommand is required; see `tensorfleet --help`".to_owned()
-        }
-        _ => error.render().to_string(),
-    };
-    let paragraph = text.split("\n\n").next().unwrap_or_default();
-    let words: Vec<&str> = paragraph.trim_start_matches("error:").split_whitespace().collect();
-    words.join(" ")
+/// Returns the message of an error and what clap proposes instead, without the usage below it.
+fn in_one_line(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let mut paragraphs = text.split("\n\n");
+    let message = paragraphs.next().unwrap_or_default().trim_start_matches("error:");
+    let tips = paragraphs.filter(|paragraph| paragraph.trim_start().starts_with("tip:"));
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let tips = tips.map(|tip| format!("; {}", words(tip.trim_start().trim_start_matches("tip:"))));
+    words(message) + &tips.collect::<String>()
 }

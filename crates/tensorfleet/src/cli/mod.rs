@@ -7,7 +7,9 @@
 mod arguments;
 pub mod report;
 mod serve;
+mod version;
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tensorfleet_cluster::spec::{Address, ServerSpec};
@@ -16,7 +18,9 @@ use tensorfleet_tensor::{Error, invalid_argument};
 
 use crate::demo::Demo;
 use crate::launch::Launch;
-use arguments::{Arguments, DemoArguments, LaunchArguments, LocalArguments, Subcommand};
+use arguments::{
+    Arguments, DemoArguments, LaunchArguments, LocalArguments, ManArguments, Subcommand,
+};
 
 /// What the user wants done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +35,8 @@ pub enum Command {
     Launch(Launch),
     /// List the ops, as text or as a serialized `OpList`.
     Ops { proto: bool },
+    /// Write the pages of the manual into a directory.
+    Man { directory: PathBuf },
     /// Show text, such as help, and end well.
     Show(String),
 }
@@ -96,8 +102,22 @@ fn parse_from(
             launch(arguments).map(Command::Launch).map_err(Refusal::Configuration)
         }
         Arguments::Run(Subcommand::Ops(arguments)) => Ok(Command::Ops { proto: arguments.proto }),
+        Arguments::Run(Subcommand::Completions(arguments)) => {
+            let (mut script, mut command) = (Vec::new(), arguments::command());
+            clap_complete::generate(arguments.shell, &mut command, "tensorfleet", &mut script);
+            Ok(Command::Show(String::from_utf8_lossy(&script).into_owned()))
+        }
+        Arguments::Run(Subcommand::Man(ManArguments { directory })) => {
+            Ok(Command::Man { directory })
+        }
         Arguments::Show(text) => Ok(Command::Show(text)),
     }
+}
+
+/// Writes a page of the manual for the program and for each of its commands.
+pub fn write_manual(directory: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(directory)?;
+    clap_mangen::generate_to(arguments::command(), directory)
 }
 
 fn demo(arguments: DemoArguments) -> Result<Demo, Error> {
@@ -148,7 +168,11 @@ mod tests {
             ("demo --help", "--staleness"),
             ("local --help", "--workers"),
             ("serve --help", "--ps_hosts"),
-            ("--version", "tensorfleet "),
+            ("--version", "TensorFlow 2.21"),
+            ("-V", "tensorfleet "),
+            ("", "Commands:"),
+            ("completions bash", "--job_name"),
+            ("completions fish", "task_index"),
         ] {
             let Ok(Command::Show(text)) = parse(arguments) else { panic!("{arguments}") };
             assert!(text.contains(word), "{text}");
@@ -187,9 +211,8 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_a_usage_error() {
         for (arguments, words) in [
-            ("", "subcommand"),
-            ("sevre", "unrecognized subcommand 'sevre'"),
-            ("serve --wrker=a:1", "unexpected argument '--wrker' found"),
+            ("sevre", "unrecognized subcommand 'sevre'; a similar subcommand exists: 'serve'"),
+            ("serve --wrker=a:1", "'--wrker' found; a similar argument exists: '--worker'"),
             ("serve --task_index=first", "invalid value 'first'"),
             ("serve --job_name", "a value is required"),
         ] {

@@ -4,7 +4,7 @@
 //! `ERROR <code> <message>` when it never will, with TensorFlow's number for the code. People read
 //! standard error.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use tensorfleet_tensor::{Code, Error};
 
@@ -25,11 +25,13 @@ pub fn serving(target: &str) -> io::Result<()> {
     output.flush()
 }
 
-/// Shows text that was asked for.
+/// Shows text that was asked for. Whoever reads it may stop when it has seen enough, as `head` does.
 pub fn show(text: impl AsRef<[u8]>) -> io::Result<()> {
     let mut output = io::stdout().lock();
-    output.write_all(text.as_ref())?;
-    output.flush()
+    match output.write_all(text.as_ref()).and_then(|()| output.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        outcome => outcome,
+    }
 }
 
 /// Says that the command cannot be run, and returns the exit code.
@@ -50,8 +52,10 @@ pub fn failed(error: &Error) -> u8 {
 }
 
 fn say(error: &Error) {
-    // There is nobody left to tell if these fail.
-    drop(writeln!(io::stdout(), "{}", answer(error)));
+    // There is nobody left to tell if these fail. Who looks at a terminal sees both, and needs one.
+    if !io::stdout().is_terminal() {
+        drop(writeln!(io::stdout(), "{}", answer(error)));
+    }
     drop(writeln!(io::stderr(), "tensorfleet: {}", in_one_line(error.message())));
 }
 

@@ -54,7 +54,8 @@ struct Started {
     label: Label,
     pid: Option<Pid>,
     restarts: u32,
-    last: Option<ExitStatus>,
+    /// How its last process ended, in words.
+    end: String,
 }
 
 /// Runs the cluster until its programs have ended, and returns the exit code. `own` is the command
@@ -68,7 +69,7 @@ pub fn run(launch: &Launch, own: &[String]) -> Result<u8> {
         process,
         pid: None,
         restarts: 0,
-        last: None,
+        end: "never started".to_owned(),
     });
     let (sender, events) = mpsc::channel();
     let mut cluster = Cluster { started: started.collect(), sender, launch, failure: None };
@@ -150,7 +151,7 @@ impl Cluster<'_> {
         let restarts: u32 = self.started.iter().map(|started| started.restarts).sum();
         let started = &mut self.started[index];
         started.pid = None;
-        started.last = Some(status);
+        started.end = status.to_string();
         // A server ends before it is told to only when something is wrong.
         if status.success() && !started.process.serves {
             return;
@@ -176,8 +177,15 @@ impl Cluster<'_> {
         while self.started.iter().any(|started| started.pid.is_some()) {
             match events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
                 Ok(Event::Ended(index, status)) => {
-                    self.started[index].pid = None;
-                    self.started[index].last = Some(status);
+                    let started = &mut self.started[index];
+                    started.pid = None;
+                    // A server may be told to end before it can handle the signal.
+                    let stopped = status.success() || status.signal() == Some(SIGTERM);
+                    started.end = if started.process.serves && stopped {
+                        "stopped".to_owned()
+                    } else {
+                        status.to_string()
+                    };
                 }
                 Ok(Event::Signal(_)) | Err(RecvTimeoutError::Timeout) => {
                     self.tell(Signal::SIGKILL);
@@ -197,15 +205,7 @@ impl Cluster<'_> {
     fn summarise(&self) {
         for started in &self.started {
             let kind = if started.process.serves { "server" } else { "program" };
-            let end = match started.last {
-                None => "never started".to_owned(),
-                // One that was told to end before it served has ended as well as the others.
-                Some(last) if started.process.serves && last.signal() == Some(SIGTERM) => {
-                    "exit status: 0".to_owned()
-                }
-                Some(last) => last.to_string(),
-            };
-            let line = format!("{kind}: {end}, {} restarts", started.restarts);
+            let line = format!("{kind}: {}, {} restarts", started.end, started.restarts);
             started.label.write(line.as_bytes());
         }
     }
