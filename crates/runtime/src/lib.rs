@@ -13,6 +13,7 @@ mod sequence;
 mod state;
 mod task;
 mod trace;
+mod turn;
 
 pub use executable::{Executable, KernelCache, NewKernels};
 pub use operation::Operation;

@@ -1,5 +1,6 @@
 //! One op outside of any graph: what eager execution, constant folding and tests run.
 
+use std::future::poll_fn;
 use std::sync::Arc;
 
 use tensorfleet_framework::{
@@ -12,6 +13,7 @@ use tensorfleet_tensor::{Result, internal, invalid_argument};
 
 use crate::pool::{ComputePool, may_compute};
 use crate::run::{EXPENSIVE, compute, guarded, read_references};
+use crate::turn;
 
 /// An op with its attributes and its kernel. Any number of steps may run it at once.
 #[derive(Debug)]
@@ -102,7 +104,9 @@ impl Operation {
         };
         let outcome = match started {
             Started::Done(outcome) => outcome,
-            Started::Waiting(future) => future.await?,
+            Started::Waiting(mut future) => {
+                poll_fn(|cx| turn::within(turn::allowance(), || future.as_mut().poll(cx)).0).await?
+            }
         };
         match outcome {
             Outcome::Values(values) => Ok(values),

@@ -23,17 +23,10 @@ use crate::pool::{ComputePool, may_compute};
 use crate::sequence::{Progress, Surroundings};
 use crate::state::{Ready, State};
 use crate::trace::Trace;
+use crate::turn;
 
 /// A node that takes longer than this (nanoseconds) is worth another thread.
 pub(crate) const EXPENSIVE: u64 = 40_000;
-
-/// How long (nanoseconds) a run may keep a thread of the async runtime, by what its nodes are thought
-/// to take: no clock decides what a step does next, so that a simulation can repeat it.
-const TURN: u64 = 1_000_000;
-
-/// How long a run may keep a thread of the pool before it reads its letters and lets others work: a
-/// loop may go on for ever.
-const POOL_TURN: u64 = 10_000_000;
 
 /// What any node takes at least.
 pub(crate) const PER_NODE: u64 = 250;
@@ -97,7 +90,8 @@ struct Work {
     free: Vec<usize>,
     /// Nodes running on other threads.
     in_flight: usize,
-    /// How long the nodes of this turn have taken, as far as is known.
+    /// How long the nodes of this turn may take, and have taken, as far as is known.
+    turn: u64,
     spent: u64,
     retvals: Vec<Option<Tensor>>,
     error: Option<Error>,
@@ -150,6 +144,7 @@ impl Run {
             waiting: Vec::new(),
             free: Vec::new(),
             in_flight: 0,
+            turn: 0,
             spent: 0,
             retvals: vec![None; executable.retvals().len()],
             error: None,
@@ -184,23 +179,23 @@ impl Future for Run {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         {
             let mut mail = self.shared.mail();
-            if let Some(result) = mail.result.take() {
-                return Poll::Ready(result);
+            if mail.driver == Driver::Idle {
+                mail.driver = Driver::Busy;
+                // Who ends the run on this thread need not wake it.
+                mail.waker = None;
+                drop(mail);
+                Shared::drive(&self.shared);
             }
-            match &mut mail.waker {
-                Some(waker) => waker.clone_from(cx.waker()),
-                none => *none = Some(cx.waker().clone()),
-            }
-            if mail.driver != Driver::Idle {
-                return Poll::Pending;
-            }
-            mail.driver = Driver::Busy;
         }
-        Shared::drive(&self.shared);
-        match self.shared.mail().result.take() {
-            Some(result) => Poll::Ready(result),
-            None => Poll::Pending,
+        let mut mail = self.shared.mail();
+        if let Some(result) = mail.result.take() {
+            return Poll::Ready(result);
         }
+        match &mut mail.waker {
+            Some(waker) => waker.clone_from(cx.waker()),
+            none => *none = Some(cx.waker().clone()),
+        }
+        Poll::Pending
     }
 }
 
@@ -238,8 +233,7 @@ impl Shared {
                 Some(waker) => waker,
                 None => {
                     mail.driver = Driver::Busy;
-                    let run = Arc::clone(this);
-                    this.pool.spawn(move || Shared::drive(&run));
+                    Shared::drive_on_pool(this);
                     return;
                 }
             }
@@ -249,8 +243,23 @@ impl Shared {
 
     /// Works on the step until nothing is left to do here. The caller has made itself the driver.
     fn drive(this: &Arc<Shared>) {
+        match turn::allowance() {
+            // What it runs inside of has used up their turn.
+            0 => Shared::drive_on_pool(this),
+            allowance => turn::spend(Shared::work(this, allowance)),
+        }
+    }
+
+    fn drive_on_pool(this: &Arc<Shared>) {
+        let run = Arc::clone(this);
+        this.pool.spawn(move || Shared::drive(&run));
+    }
+
+    /// Works on the step for a turn. Returns what that took.
+    fn work(this: &Arc<Shared>, turn: u64) -> u64 {
         let _flush = FlushDenormals::new();
         let mut work = this.work.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        (work.turn, work.spent) = (turn, 0);
         let mut letters = Vec::new();
         loop {
             std::mem::swap(&mut letters, &mut this.mail().letters);
@@ -259,18 +268,13 @@ impl Shared {
                 work.fail(internal!("a step failed unexpectedly: {}", panic_text(&*panic)));
                 work.pause()
             });
+            let spent = work.spent;
             let mut mail = this.mail();
             match pause {
-                Pause::Idle if !mail.letters.is_empty() => {}
-                Pause::Idle => {
-                    mail.driver = Driver::Idle;
-                    return;
-                }
-                Pause::Heavy => {
-                    let run = Arc::clone(this);
-                    this.pool.spawn(move || Shared::drive(&run));
-                    return;
-                }
+                Pause::Idle if mail.letters.is_empty() => mail.driver = Driver::Idle,
+                // Nodes may wake each other, or themselves, without end.
+                Pause::Idle if spent <= turn => continue,
+                Pause::Idle | Pause::Heavy => Shared::drive_on_pool(this),
                 Pause::Done => {
                     mail.driver = Driver::Done;
                     mail.letters.clear();
@@ -280,9 +284,9 @@ impl Shared {
                         drop(work);
                         waker.wake();
                     }
-                    return;
                 }
             }
+            return spent;
         }
     }
 }
@@ -339,6 +343,7 @@ impl Work {
 
     fn advance(&mut self, run: &Arc<Shared>, letters: &mut Vec<Letter>) -> Pause {
         for letter in letters.drain(..) {
+            self.spent += PER_NODE;
             match letter {
                 Letter::Cancel => self.fail(cancelled!("the step was cancelled")),
                 Letter::Wake(index) => self.poll_waiting(run, index),
@@ -349,8 +354,6 @@ impl Work {
             }
         }
         let may_block = may_compute();
-        let turn = if may_block { POOL_TURN } else { TURN };
-        self.spent = 0;
         loop {
             while let Some(ready) = self.state.ready.pop_front() {
                 let node = &run.executable.nodes[ready.node as usize];
@@ -360,13 +363,12 @@ impl Work {
                     Err(error) => self.fail(error.at_node(&node.name)),
                 }
                 self.spent += PER_NODE;
-                if self.spent > turn {
+                if self.spent > self.turn {
                     return if self.state.is_idle() { self.pause() } else { Pause::Heavy };
                 }
             }
             let Some(frame) = self.state.sequences.pop_front() else { return self.pause() };
-            let left = turn.saturating_sub(self.spent);
-            match self.run_sequence(run, frame, may_block, left) {
+            match self.run_sequence(run, frame, may_block) {
                 Ok(true) => {}
                 Ok(false) => return Pause::Heavy,
                 Err(error) => self.fail(error),
@@ -375,13 +377,8 @@ impl Work {
     }
 
     /// Works on a loop that has its order. False: this thread has done enough.
-    fn run_sequence(
-        &mut self,
-        run: &Shared,
-        frame: u32,
-        may_block: bool,
-        turn: u64,
-    ) -> Result<bool> {
+    fn run_sequence(&mut self, run: &Shared, frame: u32, may_block: bool) -> Result<bool> {
+        let turn = self.turn.saturating_sub(self.spent);
         let executable = &run.executable;
         let (mut running, layout, id) = self.state.take_sequence(frame);
         let Some(sequence) = &executable.frames[layout as usize].sequence else {
@@ -569,9 +566,11 @@ impl Work {
         let Some(Some((ready, future))) = self.waiting.get_mut(index) else { return };
         let ready = *ready;
         let waker = Waker::from(Arc::new(NodeWaker { run: Arc::clone(run), index }));
-        let Poll::Ready(outcome) = future.as_mut().poll(&mut Context::from_waker(&waker)) else {
-            return;
-        };
+        let mut cx = Context::from_waker(&waker);
+        let allowance = self.turn.saturating_sub(self.spent);
+        let (polled, spent) = turn::within(allowance, || future.as_mut().poll(&mut cx));
+        self.spent += spent;
+        let Poll::Ready(outcome) = polled else { return };
         self.waiting[index] = None;
         self.free.push(index);
         let node = &run.executable.nodes[ready.node as usize];

@@ -8,6 +8,7 @@ use std::task::{Context, Wake, Waker};
 use tensorfleet_framework::{BoxFuture, Spawn};
 
 use crate::pool::{ComputePool, Jobs};
+use crate::turn;
 
 impl Spawn for ComputePool {
     fn spawn(&self, future: BoxFuture<()>) {
@@ -61,7 +62,8 @@ impl Task {
         let mut slot = self.future.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let Some(future) = slot.as_mut() else { return };
         let polled = catch_unwind(AssertUnwindSafe(|| {
-            future.as_mut().poll(&mut Context::from_waker(&waker)).is_ready()
+            let mut cx = Context::from_waker(&waker);
+            turn::within(turn::allowance(), || future.as_mut().poll(&mut cx).is_ready()).0
         }));
         // Whoever waits for a future that panicked learns of it by what the future owned.
         if polled.unwrap_or(true) {
