@@ -29,7 +29,9 @@ pub use engine::{
 pub use local::{LocalMaster, LocalWorker};
 pub use master::Master;
 pub use random::random_nonzero;
-pub use session::{Callable, RunOptions, Session, SessionOptions, StepCall, StepReply};
+pub use session::{
+    Callable, RunOptions, Session, SessionOptions, SessionSummary, StepCall, StepReply,
+};
 pub use steps::{StepState, Steps, Visit};
 pub use task::{LocalDevice, Task};
 pub use threads::{Threads, limit};

@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use crate::client::{CreateWorkerSession, Peers};
 use crate::members::Members;
 use crate::release::{SESSION_TRIES, release};
-use crate::session::{Session, SessionOptions};
+use crate::session::{Session, SessionOptions, SessionSummary};
 use crate::task::Task;
 use crate::worker::Worker;
 use crate::world::World;
@@ -54,7 +54,7 @@ impl Master {
         let session = Arc::new(Session::new(handle, options, Arc::clone(&self.task), members));
         // A graph that is not valid must not leave sessions behind on the workers.
         let new = Arc::clone(&session);
-        let size = nodes.len();
+        let (size, functions) = (nodes.len(), library.iter().count());
         let extended = move || new.extend(nodes, library, None);
         self.task.world.aside_if_large(size, extended).await?;
         let opening = Opening { session: Some(session) };
@@ -62,6 +62,10 @@ impl Master {
         self.open_on_workers(session).await?;
         let session = opening.finish();
         self.lock().insert(session.handle.clone(), Arc::clone(&session));
+        let (handle, tasks) = (&session.handle, session.workers.len());
+        tracing::info!(
+            "opened session {handle}: {size} nodes, {functions} functions, {tasks} tasks"
+        );
         Ok(session)
     }
 
@@ -85,6 +89,14 @@ impl Master {
     /// How many sessions are open.
     pub fn session_count(&self) -> usize {
         self.lock().len()
+    }
+
+    /// The sessions that are open, the oldest first.
+    pub fn sessions(&self) -> Vec<SessionSummary> {
+        let sessions: Vec<Arc<Session>> = self.lock().values().cloned().collect();
+        let mut summaries: Vec<_> = sessions.iter().map(|session| session.summary()).collect();
+        summaries.sort_by_key(|summary| std::cmp::Reverse(summary.age));
+        summaries
     }
 
     /// Finds a session.
@@ -145,6 +157,8 @@ impl Master {
     /// Closes all sessions and forgets the resources in containers, on every task.
     pub async fn reset(&self, containers: Vec<String>, device_filters: Vec<String>) -> Result<()> {
         let sessions: Vec<Arc<Session>> = self.lock().drain().map(|(_, session)| session).collect();
+        let count = sessions.len();
+        tracing::info!("Reset: closes {count} sessions, forgets containers {containers:?}");
         futures_util::future::join_all(sessions.iter().map(close)).await;
         let options = SessionOptions { device_filters, ..SessionOptions::default() };
         let members = Members::find(&self.worker, &self.peers, &options).await?;
@@ -159,6 +173,8 @@ impl Master {
 /// it may be gone.
 fn close(session: &Arc<Session>) -> impl Future<Output = ()> + Send + use<> {
     session.cancel_all();
+    let SessionSummary { handle, age, steps, .. } = session.summary();
+    tracing::info!("closed session {handle} after {age:.1?} and {steps} steps");
     let (session, (sender, receiver)) = (Arc::clone(session), oneshot::channel::<()>());
     let world = Arc::clone(&session.task.world);
     world.spawn(Box::pin(async move {

@@ -134,7 +134,12 @@ async fn wait_for(
     let mut is_announced = false;
     loop {
         let error = match world.until(deadline, client.get_status()).await {
-            Some(Ok(devices)) => return Ok(devices),
+            Some(Ok(devices)) => {
+                if is_announced {
+                    tracing::info!("found {task} at {address}");
+                }
+                return Ok(devices);
+            }
             Some(Err(error)) if error.code() == Code::Unavailable => error,
             Some(Err(error)) => return Err(error),
             None => return Err(tensorfleet_tensor::unavailable!("no answer")),

@@ -1,6 +1,6 @@
 //! A client's session on its master: one graph, the plans of its steps, and their runs.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 use std::time::{Duration, Instant};
 
@@ -61,8 +61,28 @@ pub struct Session {
     next_callable: AtomicI64,
     pub(crate) partial_runs: Mutex<FxHashMap<String, PartialRun>>,
     pub(crate) closed: watch::Sender<bool>,
+    opened: Instant,
     /// When the last call came.
     used: Mutex<Instant>,
+    /// How many steps have begun.
+    steps: AtomicU64,
+}
+
+/// What an operator sees of a session.
+#[derive(Clone, Debug)]
+pub struct SessionSummary {
+    pub handle: String,
+    pub age: Duration,
+    /// How long no call has come.
+    pub idle: Duration,
+    /// How many steps have begun.
+    pub steps: u64,
+    /// How many nodes the graph has.
+    pub nodes: usize,
+    /// How many different steps are planned.
+    pub plans: usize,
+    /// How many tasks take part.
+    pub tasks: usize,
 }
 
 /// A plan, made by the first who needs it.
@@ -181,7 +201,22 @@ impl Session {
             next_callable: AtomicI64::new(0),
             partial_runs: Mutex::default(),
             closed: watch::Sender::new(false),
+            opened: now,
             used: Mutex::new(now),
+            steps: AtomicU64::new(0),
+        }
+    }
+
+    /// What an operator sees of it.
+    pub(crate) fn summary(&self) -> SessionSummary {
+        SessionSummary {
+            handle: self.handle.clone(),
+            age: self.task.world.now().saturating_duration_since(self.opened),
+            idle: self.idle(),
+            steps: self.steps.load(Ordering::Relaxed),
+            nodes: self.graph().len(),
+            plans: lock(&self.plans).len(),
+            tasks: self.workers.len(),
         }
     }
 
@@ -253,6 +288,7 @@ impl Session {
 
     /// Runs a step.
     pub async fn run(&self, call: StepCall) -> Result<StepReply> {
+        self.steps.fetch_add(1, Ordering::Relaxed);
         let timeout = call.options.timeout.or(self.options.timeout);
         let mut closed = self.closed.subscribe();
         let step = self.run_to_end(call);

@@ -137,24 +137,23 @@ EXIT = """
     with tf.device("/job:worker/task:1"):
         update = total.assign_add(tf.ones([1000]))
         silent = tf.queue.FIFOQueue(1, [tf.float32]).dequeue()
-    started = threading.Semaphore(0)
+    graph = tf.compat.v1.get_default_graph()
+    session = tf.compat.v1.Session(workers[0].target)
+    session.run(tf.compat.v1.global_variables_initializer())
+    waits = threading.Event()
 
-    def train(target):
-        session = tf.compat.v1.Session(target)
-        session.run(tf.compat.v1.global_variables_initializer())
-        while True:
-            session.run(update.op)
-            started.release()
+    def wait():
+        with tf.compat.v1.Session(workers[1].target, graph=graph) as own:
+            waits.set()
+            own.run(silent)
 
-    def wait(target):
-        session = tf.compat.v1.Session(target)
-        started.release()
-        session.run(silent)
-
-    for function in (train, wait):
-        threading.Thread(target=function, args=(workers[0].target,), daemon=True).start()
-    for _ in range(20):
-        started.acquire()
+    threading.Thread(target=wait, daemon=True).start()
+    waits.wait()
+    # As a program ends that raises in the middle of its training loop.
+    for step in range(1000):
+        session.run(update.op)
+        if step == 20:
+            break
     print("ends now", flush=True)
 """
 

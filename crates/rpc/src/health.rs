@@ -1,5 +1,5 @@
 //! gRPC's health service, by which orchestrators see whether a server is ready: it is as soon as it
-//! answers, until it begins to stop.
+//! answers, until it begins to drain or to stop.
 
 use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use tensorfleet_proto::grpc::health::v1::health_check_response::ServingStatus;
@@ -16,7 +16,7 @@ const SERVICES: [&str; 4] =
 /// Serves the health of a server.
 #[derive(Clone, Debug)]
 pub(crate) struct HealthHandler {
-    /// Whether the server stops.
+    /// Whether the server drains or stops.
     pub(crate) stop: watch::Receiver<bool>,
 }
 

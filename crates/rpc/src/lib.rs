@@ -2,6 +2,8 @@
 //!
 //! The only crate that knows tonic.
 
+mod activity;
+mod admin;
 mod collective;
 mod eager;
 mod grpc;
@@ -22,6 +24,7 @@ mod wire;
 mod worker;
 mod worker_client;
 
+pub use admin::{AdminClient, View};
 #[doc(hidden)]
 pub use link::hear_link;
 pub use master_client::{RemoteMaster, RemoteSession};

@@ -8,6 +8,7 @@ use tensorfleet_tensor::wire as tensor_wire;
 use tensorfleet_tensor::{Error, Result};
 use tonic::{Response, Status};
 
+use crate::activity::{Activity, Work};
 use crate::grpc::{Services, unary};
 use crate::recent::RecentRequests;
 use crate::status::reply;
@@ -18,6 +19,7 @@ use crate::wire;
 pub(crate) struct MasterHandler {
     pub(crate) master: Arc<Master>,
     pub(crate) recent: Arc<RecentRequests>,
+    pub(crate) activity: Arc<Activity>,
 }
 
 /// A client that asks for it gets a step's error in the body, where long messages survive.
@@ -51,12 +53,19 @@ impl MasterHandler {
         });
     }
 
+    /// Runs a step that counts.
+    async fn counted<T>(&self, session: &str, step: impl Future<Output = Result<T>>) -> Result<T> {
+        let running = self.activity.begin(Work::Step)?;
+        running.end(step.await, || format!("session {session}"))
+    }
+
     pub(crate) async fn create_session(
         &self,
         request: pb::CreateSessionRequest,
     ) -> Result<Response<pb::CreateSessionResponse>, Status> {
         reply(
             async {
+                self.activity.check_open()?;
                 let mut options = wire::session_options(request.config.as_ref())?;
                 options.target = request.target;
                 let graph_def = request.graph_def;
@@ -94,7 +103,8 @@ impl MasterHandler {
         request: pb::RunStepRequest,
     ) -> Result<Response<pb::RunStepResponse>, Status> {
         let errors_in_body = request.store_errors_in_response_body;
-        let outcome = async {
+        let handle = request.session_handle.clone();
+        let outcome = self.counted(&handle, async {
             self.recent.check(request.request_id, "RunStep (Master)")?;
             let session = self.master.session(&request.session_handle)?;
             if !request.partial_run_handle.is_empty() {
@@ -106,9 +116,8 @@ impl MasterHandler {
             let fetches = request.fetch.clone();
             let outcome = session.run(wire::step_call(request)?).await?;
             wire::run_step_response(fetches, &outcome)
-        }
-        .await;
-        match outcome {
+        });
+        match outcome.await {
             Err(error) if errors_in_body => Ok(Response::new(error_in_body(&error))),
             outcome => reply(outcome),
         }
@@ -176,8 +185,9 @@ impl MasterHandler {
         &self,
         request: pb::RunCallableRequest,
     ) -> Result<Response<pb::RunCallableResponse>, Status> {
+        let handle = request.session_handle.clone();
         reply(
-            async {
+            self.counted(&handle, async {
                 let session = self.master.session(&request.session_handle)?;
                 let feeds = request.feed.iter().map(tensor_wire::tensor).collect::<Result<_>>()?;
                 let outcome = session.run_callable(request.handle, feeds).await?;
@@ -189,7 +199,7 @@ impl MasterHandler {
                         .collect::<Result<_>>()?,
                     metadata: Some(wire::run_metadata(&outcome)?),
                 })
-            }
+            })
             .await,
         )
     }

@@ -18,7 +18,8 @@ use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use crate::eager::EagerHandler;
+use crate::activity::Activity;
+use crate::admin::{self, AdminHandler};
 use crate::grpc::Services;
 use crate::health::HealthHandler;
 use crate::link::{Doors, Introductions, accept};
@@ -42,6 +43,8 @@ pub struct ServerConfig {
     pub session_timeout: Option<Duration>,
     /// What clients may take of it, and how long others may be silent.
     pub limits: Limits,
+    /// Steps that take longer are told of in the log.
+    pub slow_step: Option<Duration>,
 }
 
 /// An address that is taken for a server.
@@ -70,12 +73,31 @@ impl Listener {
 /// A running server. Dropping it stops it.
 pub struct Server {
     address: SocketAddr,
-    stop: watch::Sender<bool>,
     stopped: watch::Receiver<bool>,
     task: Arc<Task>,
+    ending: Arc<Ending>,
+    view: admin::View,
+}
+
+/// How a server ends, whoever wants it.
+#[derive(Debug)]
+pub(crate) struct Ending {
+    stop: watch::Sender<bool>,
+    task: Arc<Task>,
+    activity: Arc<Activity>,
     neighbours: Arc<Neighbours>,
     /// How the cluster knows the task.
     known_as: String,
+}
+
+impl Ending {
+    pub(crate) fn begin(&self) {
+        self.activity.unready.send_replace(true);
+        self.stop.send_replace(true);
+        self.neighbours.remove(&self.known_as);
+        // Neighbours wait for tensors without a connection that would break.
+        self.task.steps.abort_all(&unavailable!("{} has stopped", self.task.name));
+    }
 }
 
 impl fmt::Debug for Server {
@@ -101,6 +123,7 @@ impl Server {
             collectives: CollectiveTable::led_by(wire::group_leader(&session_config)?),
             ..Task::new(&name.job, name.index, cpus, config.registry, config.pool, world)
         });
+        let activity = Arc::new(Activity::new(task.name.to_string(), config.slow_step));
         let neighbours = config.neighbours;
         let own = || Arc::new(Introductions::new(task.name.to_string()));
         let introductions = config.links.then(own);
@@ -129,23 +152,38 @@ impl Server {
             link,
             recent_runs: Arc::default(),
             recent_tensors: Arc::default(),
+            activity: Arc::clone(&activity),
         };
         let stop = watch::Sender::new(false);
-        let health = HealthHandler { stop: stop.subscribe() };
+        let health = HealthHandler { stop: activity.unready.subscribe() };
+        let view = admin::View {
+            spec: Arc::new(config.spec),
+            task: Arc::clone(&task),
+            worker: Arc::clone(&worker_handler.worker),
+            master: Arc::clone(&master),
+            activity: Arc::clone(&activity),
+            stop: stop.subscribe(),
+        };
         let (mut services, mut health_alone) = (Services::default(), Services::default());
         health.add_methods(&mut health_alone);
         health.add_methods(&mut services);
-        MasterHandler { master, recent: Arc::default() }.add_methods(&mut services);
+        let recent = Arc::default();
+        let counted = Arc::clone(&activity);
+        MasterHandler { master, recent, activity: counted }.add_methods(&mut services);
         worker_handler.add_methods(&mut services);
-        let eager = EagerHandler { worker: Arc::clone(&worker_handler.worker) };
-        eager.add_methods(&mut services);
+        worker_handler.eager().add_methods(&mut services);
+        let doors_stop = stop.subscribe();
+        let ended_task = Arc::clone(&task);
+        let ending = Ending { stop, task: ended_task, activity, neighbours, known_as };
+        let ending = Arc::new(ending);
+        AdminHandler { view: view.clone(), ending: Arc::clone(&ending) }.add_methods(&mut services);
         let doors = Doors {
             methods: Arc::new(services.methods),
             health: Arc::new(health_alone.methods),
             handler: worker_handler,
             introductions,
             limits: config.limits,
-            stop: stop.subscribe(),
+            stop: doors_stop,
         };
         let ended = watch::Sender::new(false);
         let joined = ended.subscribe();
@@ -153,7 +191,7 @@ impl Server {
             accept(listener, doors).await;
             ended.send_replace(true);
         });
-        Ok(Server { address, stop, stopped: joined, task, neighbours, known_as })
+        Ok(Server { address, stopped: joined, task, ending, view })
     }
 
     /// The address that the server listens on, with the real port.
@@ -166,24 +204,40 @@ impl Server {
         &self.task
     }
 
+    /// What the server knows of itself.
+    pub fn view(&self) -> &admin::View {
+        &self.view
+    }
+
+    /// Refuses new steps from now on.
+    pub fn drain(&self) {
+        self.ending.activity.drain();
+    }
+
+    /// Waits until no step is under way.
+    pub async fn idle(&self) {
+        self.ending.activity.idle().await;
+    }
+
     /// Stops: no new calls are taken, those under way have a moment to end, the port is free
     /// afterwards.
     pub async fn stop(&self) {
-        self.begin_stop();
+        self.ending.begin();
         self.join().await;
     }
 
     /// Waits until the server has stopped.
     pub async fn join(&self) {
-        // An error means that the serving task is gone, which is the end as well.
-        let _ = self.stopped.clone().wait_for(|stopped| *stopped).await;
+        self.stopped().await;
     }
 
-    fn begin_stop(&self) {
-        self.stop.send_replace(true);
-        self.neighbours.remove(&self.known_as);
-        // Neighbours wait for tensors without a connection that would break.
-        self.task.steps.abort_all(&unavailable!("{} has stopped", self.task.name));
+    /// Ends when the server has stopped, which it may meanwhile.
+    pub fn stopped(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut stopped = self.stopped.clone();
+        async move {
+            // An error means that the serving task is gone, which is the end as well.
+            let _ = stopped.wait_for(|stopped| *stopped).await;
+        }
     }
 }
 
@@ -232,6 +286,6 @@ async fn listen(bind: &Address) -> Result<TcpListener> {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.begin_stop();
+        self.ending.begin();
     }
 }

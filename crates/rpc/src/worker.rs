@@ -12,6 +12,8 @@ use tensorfleet_transport::Call;
 use tonic::metadata::MetadataMap;
 use tonic::{Response, Status};
 
+use crate::activity::{Activity, Work};
+use crate::eager::EagerHandler;
 use crate::grpc::{Services, unary};
 use crate::link::{Introductions, Offer, asked, asked_to_confirm, confirm};
 use crate::peers::ClusterPeers;
@@ -27,6 +29,7 @@ pub(crate) struct WorkerHandler {
     pub(crate) worker: Arc<Worker>,
     pub(crate) recent_runs: Arc<RecentRequests>,
     pub(crate) recent_tensors: Arc<RecentRequests>,
+    pub(crate) activity: Arc<Activity>,
     /// Who may have links.
     pub(crate) link: Option<Linking>,
 }
@@ -91,6 +94,12 @@ impl WorkerHandler {
         });
     }
 
+    /// The handler of TensorFlow 2 clients of the same worker.
+    pub(crate) fn eager(&self) -> EagerHandler {
+        let (worker, activity) = (Arc::clone(&self.worker), Arc::clone(&self.activity));
+        EagerHandler { worker, activity }
+    }
+
     fn create_session(&self, request: pb::CreateWorkerSessionRequest) -> Result<()> {
         let server = request.server_def.unwrap_or_default();
         let cluster = server.cluster.as_ref().filter(|cluster| !cluster.job.is_empty());
@@ -151,6 +160,12 @@ impl WorkerHandler {
     }
 
     async fn try_run(&self, request: pb::RunGraphRequest) -> Result<pb::RunGraphResponse> {
+        let running = self.activity.begin(Work::Part)?;
+        let session = request.session_handle.clone();
+        running.end(self.run_part(request).await, || format!("session {session}"))
+    }
+
+    async fn run_part(&self, request: pb::RunGraphRequest) -> Result<pb::RunGraphResponse> {
         self.recent_runs.check(request.request_id, "RunGraph (Worker)")?;
         let session =
             self.session_handle(request.session_handle, request.create_worker_session_called)?;

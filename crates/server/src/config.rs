@@ -34,6 +34,7 @@ pub struct Config {
     /// Zero means for ever.
     session_timeout: Option<Duration>,
     failure_timeout: Option<Duration>,
+    pub(crate) slow_step: Option<Duration>,
     host: Arc<OnceLock<Arc<Host>>>,
 }
 
@@ -187,6 +188,25 @@ impl Config {
     #[must_use]
     pub fn notice_failures_after(mut self, silence: Duration) -> Config {
         self.failure_timeout = Some(silence);
+        self
+    }
+
+    /// Tells of steps in the log that take so long or longer. Without this call it does not.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tensorfleet_server::{Config, Server};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let config = Config::default().tell_of_steps_above(Duration::from_secs(1));
+    /// let server = Server::create_local_server(&config, true)?;
+    /// # drop(server);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn tell_of_steps_above(mut self, slow: Duration) -> Config {
+        self.slow_step = Some(slow);
         self
     }
 

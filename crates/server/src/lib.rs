@@ -17,6 +17,7 @@
 mod config;
 mod gate;
 mod host;
+mod http;
 mod local;
 mod server;
 

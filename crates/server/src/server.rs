@@ -31,6 +31,7 @@ pub struct Server {
     grpc_only: bool,
     session_timeout: Option<Duration>,
     limits: Limits,
+    slow_step: Option<Duration>,
     address: SocketAddr,
     state: Mutex<State>,
 }
@@ -129,6 +130,7 @@ impl Server {
             grpc_only: config.grpc_only,
             session_timeout: config.session_timeout(),
             limits: config.limits(),
+            slow_step: config.slow_step,
             address: listener.address(),
             state: Mutex::new(State::Ready(listener)),
         })
@@ -217,6 +219,7 @@ impl Server {
             links: !self.grpc_only,
             session_timeout: self.session_timeout,
             limits: self.limits.clone(),
+            slow_step: self.slow_step,
         };
         let _runtime = self.host.handle().enter();
         *state = State::Serving(Arc::new(tensorfleet_rpc::Server::start(listener, config)?));
@@ -262,11 +265,69 @@ impl Server {
         self.host.wait(stopped)
     }
 
-    fn serving(&self) -> Option<Arc<tensorfleet_rpc::Server>> {
+    /// Ends when the server has stopped, whoever stopped it.
+    ///
+    /// ```
+    /// use tensorfleet_server::{Config, Server};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let config = Config::default();
+    /// let server = Server::create_local_server(&config, true)?;
+    /// let stopped = server.stopped();
+    /// server.stop()?;
+    /// config.host()?.wait(stopped)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn stopped(&self) -> impl Future<Output = ()> + Send + use<> {
+        let serving = self.serving().map(|serving| serving.stopped());
+        async move {
+            if let Some(stopped) = serving {
+                stopped.await;
+            }
+        }
+    }
+
+    pub(crate) fn host(&self) -> &Host {
+        &self.host
+    }
+
+    pub(crate) fn serving(&self) -> Option<Arc<tensorfleet_rpc::Server>> {
         match &*self.lock() {
             State::Serving(server) => Some(Arc::clone(server)),
             State::Ready(_) | State::Stopped => None,
         }
+    }
+
+    /// Refuses new steps, with `Code::Unavailable`, and waits until those under way have ended, at
+    /// most `grace` long and no longer than `hurry` is pending. Says whether all have ended.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tensorfleet_server::{Config, Server};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let server = Server::create_local_server(&Config::default(), true)?;
+    /// assert!(server.drain(Duration::from_secs(10), std::future::pending())?);
+    /// server.stop()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn drain(
+        &self,
+        grace: Duration,
+        hurry: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<bool> {
+        let Some(serving) = self.serving() else { return Ok(true) };
+        serving.drain();
+        self.host.wait(async move {
+            tokio::select! {
+                biased;
+                () = serving.idle() => true,
+                () = tokio::time::sleep(grace) => false,
+                () = hurry => false,
+            }
+        })
     }
 
     /// Stops: calls that are under way have a moment to end, then the port is free.

@@ -1,37 +1,47 @@
 //! Carries out what the command line says. The binary calls it, and so does the Python package, whose
 //! command is the same program.
 
-use std::io::IsTerminal;
 use std::os::unix::process::parent_id;
 use std::time::Duration;
 
 use tensorfleet_server::{Config, Server, create_local_cluster};
 use tensorfleet_tensor::{Error, Result, unavailable};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::cli::{self, Command, Local, Serve, report};
 use crate::demo::{self, Demo};
-use crate::launch;
+use crate::signals::Signals;
+use crate::{launch, log, status};
+
+/// How long the steps of a cluster in this process have to end.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// Runs a command line, the program's name first, and returns the exit code. `own` is the command that
 /// starts this program once more.
 pub fn run(arguments: impl IntoIterator<Item = String>, own: &[String]) -> u8 {
-    let command = cli::parse(arguments);
-    // Servers tell of their start in the log, which would tear a demo's display apart.
-    log_to_stderr(if matches!(command, Ok(Command::Demo(_))) { "error" } else { "info" });
-    let outcome = match command {
+    let (command, format) = match cli::parse(arguments) {
+        Ok(parsed) => parsed,
         Err(refusal) => return report::refused(&refusal),
-        Ok(Command::Show(text)) => report::show(&text).map_err(|error| output_failed(&error)),
-        Ok(Command::Ops { proto }) => list_ops(proto),
-        Ok(Command::Man { directory }) => cli::write_manual(&directory)
+    };
+    // Servers tell of their start in the log, which would tear a demo's display apart.
+    log::to_stderr(format, if matches!(command, Command::Demo(_)) { "error" } else { "info" });
+    let outcome = match command {
+        Command::Show(text) => report::show(&text).map_err(|error| output_failed(&error)),
+        Command::Ops { proto } => list_ops(proto),
+        Command::Man { directory } => cli::write_manual(&directory)
             .map_err(|error| unavailable!("{} cannot be written: {error}", directory.display())),
-        Ok(Command::Demo(demo)) => show_demo(&demo),
-        Ok(Command::Local(local)) => serve_local_cluster(&local),
-        Ok(Command::Launch(cluster)) => match launch::run(&cluster, own) {
+        Command::Demo(demo) => show_demo(&demo),
+        Command::Local(local) => serve_local_cluster(&local),
+        Command::Launch(cluster) => match launch::run(&cluster, own) {
             Ok(code) => return code,
             Err(error) => Err(error),
         },
-        Ok(Command::Serve(task)) => serve(task),
+        Command::Status(what) => match status::run(&what) {
+            Ok(code) => return code,
+            Err(error) => Err(error),
+        },
+        Command::Drain { target } => status::drain(&target),
+        Command::Stop { target, grace } => status::stop(&target, grace),
+        Command::Serve(task) => serve(task),
     };
     match outcome {
         Ok(()) => 0,
@@ -53,17 +63,6 @@ fn output_failed(error: &std::io::Error) -> Error {
     unavailable!("standard output cannot be written: {error}")
 }
 
-/// Logs are for people and go to standard error; `TENSORFLEET_LOG=debug` says more.
-fn log_to_stderr(level: &str) {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("TENSORFLEET_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(level));
-    tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_env_filter(filter)
-        .init();
-}
-
 fn serve(serve: Serve) -> Result<()> {
     // Asked before anybody is told that it serves: a parent that knows may end at once.
     let parent = serve.exit_with_parent.then(parent_id);
@@ -73,13 +72,41 @@ fn serve(serve: Serve) -> Result<()> {
     if serve.grpc_only {
         config = config.grpc_only();
     }
+    if let Some(slow) = serve.slow_step {
+        config = config.tell_of_steps_above(slow);
+    }
     let signals = Signals::new(&config)?;
     let server = Server::bind(serve.spec, &serve.bind, &config)?;
     server.start()?;
+    if let Some(address) = &serve.http {
+        let address = server.serve_http(address)?;
+        tracing::info!("metrics and status at http://{address}");
+    }
     tracing::info!("Started server with target: {}", server.target());
     report::serving(&server.target()).map_err(|error| output_failed(&error))?;
-    signals.wait(&config, parent)?;
-    server.stop()
+    let stopped = server.stopped();
+    signals.first(async move {
+        tokio::select! {
+            () = orphaned(parent) => {}
+            () = stopped => {}
+        }
+    })?;
+    end(&[&server], serve.grace, &signals)
+}
+
+/// Ends servers: new steps are refused, those under way have the time of grace, unless a second
+/// signal comes.
+fn end(servers: &[&Server], grace: Duration, signals: &Signals) -> Result<()> {
+    tracing::info!("stopping");
+    // All refuse before the first is waited for: a step of one may be at work on another.
+    let nothing = Duration::ZERO;
+    servers.iter().try_for_each(|server| server.drain(nothing, signals.second()).map(|_| ()))?;
+    for server in servers {
+        if !server.drain(grace, signals.second())? {
+            tracing::warn!("steps of {} are cancelled", server.server_def().task());
+        }
+    }
+    servers.iter().try_for_each(|server| server.stop())
 }
 
 fn serve_local_cluster(local: &Local) -> Result<()> {
@@ -91,48 +118,18 @@ fn serve_local_cluster(local: &Local) -> Result<()> {
         report::show(line).map_err(|error| output_failed(&error))?;
     }
     tracing::info!("serving until interrupted");
-    signals.wait(&config, None)?;
-    cluster.servers().try_for_each(Server::stop)
+    signals.first(std::future::pending())?;
+    end(&cluster.servers().collect::<Vec<_>>(), GRACE, &signals)
 }
 
 fn show_demo(demo: &Demo) -> Result<()> {
     let config = Config::default();
     let cluster = demo::run(demo, &config)?;
+    let signals = Signals::new(&config)?;
     if demo.serve {
-        Signals::new(&config)?.wait(&config, None)?;
+        signals.first(std::future::pending())?;
     }
-    cluster.servers().try_for_each(Server::stop)
-}
-
-/// The signals by which somebody wants the process to end. Made before anybody is told that it
-/// serves, so that none is missed.
-struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-}
-
-impl Signals {
-    fn new(config: &Config) -> Result<Signals> {
-        let signals: std::io::Result<Signals> = config.host()?.wait(async {
-            Ok(Signals {
-                terminate: signal(SignalKind::terminate())?,
-                interrupt: signal(SignalKind::interrupt())?,
-            })
-        })?;
-        signals.map_err(|error| unavailable!("signals cannot be waited for: {error}"))
-    }
-
-    fn wait(mut self, config: &Config, parent: Option<u32>) -> Result<()> {
-        config.host()?.wait(async move {
-            tokio::select! {
-                _ = self.terminate.recv() => {}
-                _ = self.interrupt.recv() => {}
-                () = orphaned(parent) => {}
-            }
-        })?;
-        tracing::info!("stopping");
-        Ok(())
-    }
+    end(&cluster.servers().collect::<Vec<_>>(), GRACE, &signals)
 }
 
 /// Ends when this process has another parent than the given one, which then has ended. The system

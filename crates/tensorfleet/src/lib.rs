@@ -31,6 +31,9 @@ pub mod command;
 pub mod demo;
 #[doc(hidden)]
 pub mod launch;
+mod log;
+mod signals;
+mod status;
 
 /// The snippets of the guide, as tests.
 #[cfg(doctest)]

@@ -170,6 +170,12 @@ impl Context {
     /// Ends the steps of the context; what runs gets an error.
     pub(super) fn end(&self) {
         self.task.steps.end_session(&self.session);
+        let begun = self.begun.load(Ordering::Relaxed);
+        tracing::info!(
+            "closed context {:x}, view {}, after {begun} calls",
+            self.id,
+            self.view_id()
+        );
     }
 
     /// Notes that something is being done, until the guard is dropped.

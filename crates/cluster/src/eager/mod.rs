@@ -65,6 +65,7 @@ impl Contexts {
         };
         let context = Arc::new(Context::new(&self.task, request, peers));
         let devices = context.own_devices();
+        tracing::info!("opened context {id:x}, view {view}");
         let mut ended: Vec<Arc<Context>> = Vec::new();
         {
             let mut table = lock(&self.table);
@@ -144,6 +145,13 @@ impl Contexts {
         for context in stale {
             context.end();
         }
+    }
+
+    /// The numbers of the contexts.
+    pub fn ids(&self) -> Vec<u64> {
+        let mut ids: Vec<u64> = lock(&self.table).keys().copied().collect();
+        ids.sort_unstable();
+        ids
     }
 
     /// The number of contexts.

@@ -11,6 +11,7 @@ use tensorfleet_proto::tensorflow::eager as pb;
 use tensorfleet_tensor::{Result, internal};
 use tonic::{Response, Status};
 
+use crate::activity::{Activity, Work};
 use crate::grpc::{Requests, Services, unary};
 use crate::status::reply;
 use crate::wire::device_attributes;
@@ -19,6 +20,7 @@ use crate::wire::device_attributes;
 #[derive(Clone, Debug)]
 pub(crate) struct EagerHandler {
     pub(crate) worker: Arc<Worker>,
+    pub(crate) activity: Arc<Activity>,
 }
 
 /// The methods.
@@ -56,7 +58,8 @@ impl EagerHandler {
         &self,
         request: pb::CreateContextRequest,
     ) -> Result<Response<pb::CreateContextResponse>, Status> {
-        let request = wire::create_context(request, self.worker.task_name());
+        let open = self.activity.check_open();
+        let request = open.and_then(|()| wire::create_context(request, self.worker.task_name()));
         let devices = request.and_then(|request| self.contexts().create(request));
         reply(devices.map(|devices| pb::CreateContextResponse {
             device_attributes: devices.iter().map(device_attributes).collect(),
@@ -78,7 +81,14 @@ impl EagerHandler {
         &self,
         request: pb::EnqueueRequest,
     ) -> Result<Response<pb::EnqueueResponse>, Status> {
-        reply(self.try_enqueue(request).await)
+        let context = request.context_id;
+        reply(self.counted(context, self.try_enqueue(request)).await)
+    }
+
+    /// Does what counts as work.
+    async fn counted<T>(&self, context: u64, work: impl Future<Output = Result<T>>) -> Result<T> {
+        let running = self.activity.begin(Work::Eager)?;
+        running.end(work.await, || format!("context {context:x}"))
     }
 
     async fn try_enqueue(&self, request: pb::EnqueueRequest) -> Result<pb::EnqueueResponse> {
@@ -97,6 +107,14 @@ impl EagerHandler {
 
     /// Runs this task's part of a function.
     pub(crate) async fn run_component(
+        &self,
+        request: pb::RunComponentFunctionRequest,
+    ) -> Result<pb::RunComponentFunctionResponse> {
+        let context = request.context_id;
+        self.counted(context, self.try_run_component(request)).await
+    }
+
+    async fn try_run_component(
         &self,
         request: pb::RunComponentFunctionRequest,
     ) -> Result<pb::RunComponentFunctionResponse> {

@@ -25,7 +25,6 @@ use super::outbox::Outbox;
 use super::prompt::Prompt;
 use super::pulse::silence;
 use super::socket::Socket;
-use crate::eager::EagerHandler;
 use crate::recv_tensor::takes_any_bytes;
 use crate::worker::WorkerHandler;
 
@@ -139,7 +138,7 @@ impl Served {
                 Ok(request) => {
                     let this = Arc::clone(self);
                     let waiting = first_poll(self.caught(call, async move {
-                        let eager = EagerHandler { worker: Arc::clone(&this.handler.worker) };
+                        let eager = this.handler.eager();
                         let outcome = eager.run_component(request).await;
                         this.reply(call, outcome.map(|response| response.encode_to_vec()));
                     }));

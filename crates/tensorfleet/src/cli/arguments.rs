@@ -6,12 +6,13 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser};
 use tensorfleet_tensor::invalid_argument;
 
-use super::{Refusal, version};
+use super::operate::{DrainArguments, StatusArguments, StopArguments};
+use super::{LogFormat, Refusal, version};
 
 /// What was read: a command with its arguments, or a request for text.
 #[derive(Debug)]
 pub(super) enum Arguments {
-    Run(Subcommand),
+    Run(Subcommand, LogFormat),
     Show(String),
 }
 
@@ -19,6 +20,9 @@ pub(super) enum Arguments {
 #[derive(Debug, Parser)]
 #[command(name = "tensorfleet", version)]
 struct Line {
+    /// How the log on standard error is written
+    #[arg(long = "log_format", value_name = "FORMAT", global = true, default_value = "text")]
+    log_format: LogFormat,
     #[command(subcommand)]
     subcommand: Subcommand,
 }
@@ -39,6 +43,13 @@ pub(super) enum Subcommand {
     Local(LocalArguments),
     /// List the ops that this server knows
     Ops(OpsArguments),
+    /// Show what the tasks of a cluster do
+    #[command(long_about = super::operate::STATUS_ABOUT)]
+    Status(StatusArguments),
+    /// Let a task refuse new steps and finish those under way
+    Drain(DrainArguments),
+    /// Let a task finish its steps and end
+    Stop(StopArguments),
     /// Write what a shell needs to complete this command
     #[command(long_about = COMPLETIONS_ABOUT)]
     Completions(CompletionsArguments),
@@ -240,6 +251,17 @@ pub(super) struct ServeArguments {
     #[arg(long = "failure_timeout", value_name = "SECONDS", default_value_t = 10,
           value_parser = clap::value_parser!(u64).range(1..), help_heading = TASK)]
     pub(super) failure_timeout: u64,
+    /// How long steps under way have to end when the server is told to stop, in seconds; a second
+    /// signal ends it at once
+    #[arg(long, value_name = "SECONDS", default_value_t = 5, help_heading = TASK)]
+    pub(super) grace: u64,
+    /// Answer /metrics, /healthz, /readyz and /statusz over HTTP, at PORT of this machine only or at
+    /// HOST:PORT
+    #[arg(long, value_name = "ADDRESS", help_heading = TASK)]
+    pub(super) http: Option<String>,
+    /// Tell of steps in the log that take so long or longer, in seconds
+    #[arg(long = "slow_step", value_name = "SECONDS", help_heading = TASK)]
+    pub(super) slow_step: Option<f64>,
 }
 
 const CLUSTER: &str = "Cluster";
@@ -255,7 +277,7 @@ pub(super) fn read(arguments: impl IntoIterator<Item = String>) -> Result<Argume
     });
     let matched = command().try_get_matches_from(spelled);
     match matched.and_then(|matches| Line::from_arg_matches(&matches)) {
-        Ok(line) => Ok(Arguments::Run(line.subcommand)),
+        Ok(line) => Ok(Arguments::Run(line.subcommand, line.log_format)),
         Err(error) => match error.kind() {
             ErrorKind::DisplayHelp
             | ErrorKind::DisplayVersion

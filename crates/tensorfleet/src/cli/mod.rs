@@ -5,6 +5,7 @@
 //! program that started it.
 
 mod arguments;
+mod operate;
 pub mod report;
 mod serve;
 mod version;
@@ -12,7 +13,7 @@ mod version;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tensorfleet_cluster::spec::{Address, ServerSpec};
+use tensorfleet_cluster::spec::{Address, ClusterSpec, ServerSpec, TfConfig};
 use tensorfleet_strategy::Mode;
 use tensorfleet_tensor::{Error, invalid_argument};
 
@@ -21,6 +22,8 @@ use crate::launch::Launch;
 use arguments::{
     Arguments, DemoArguments, LaunchArguments, LocalArguments, ManArguments, Subcommand,
 };
+pub use operate::OutputFormat;
+use operate::{DrainArguments, StatusArguments, StopArguments};
 
 /// What the user wants done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +40,12 @@ pub enum Command {
     Ops { proto: bool },
     /// Write the pages of the manual into a directory.
     Man { directory: PathBuf },
+    /// Show what the tasks of a cluster do.
+    Status(Status),
+    /// Let a task refuse new steps.
+    Drain { target: String },
+    /// Let a task end.
+    Stop { target: String, grace: Duration },
     /// Show text, such as help, and end well.
     Show(String),
 }
@@ -55,6 +64,38 @@ pub struct Serve {
     pub exit_with_parent: bool,
     /// Who has not answered for so long is lost.
     pub failure_timeout: Duration,
+    /// How long steps have to end when it is told to stop.
+    pub grace: Duration,
+    /// Where to answer over HTTP what runs here.
+    pub http: Option<Address>,
+    /// Steps that take so long are told of in the log.
+    pub slow_step: Option<Duration>,
+}
+
+/// Which tasks to look at, and how to show them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    pub whose: Whose,
+    pub output: OutputFormat,
+    pub watch: Option<Duration>,
+}
+
+/// How a cluster is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// One of its tasks tells.
+    Target(String),
+    Cluster(ClusterSpec),
+}
+
+/// How the log is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum LogFormat {
+    /// Lines for people
+    #[default]
+    Text,
+    /// An object for each line
+    Json,
 }
 
 /// A cluster in one process.
@@ -74,7 +115,7 @@ pub enum Refusal {
 }
 
 /// Reads arguments, the program's name first, and the process's environment.
-pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Command, Refusal> {
+pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<(Command, LogFormat), Refusal> {
     parse_from(arguments, |name| std::env::var(name).ok())
 }
 
@@ -82,36 +123,67 @@ pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Command, Ref
 fn parse_from(
     arguments: impl IntoIterator<Item = String>,
     environment: impl Fn(&str) -> Option<String>,
-) -> Result<Command, Refusal> {
+) -> Result<(Command, LogFormat), Refusal> {
     match arguments::read(arguments)? {
-        Arguments::Run(Subcommand::Serve(arguments)) => {
-            let config = environment("TF_CONFIG").filter(|text| !text.trim().is_empty());
+        Arguments::Show(text) => Ok((Command::Show(text), LogFormat::default())),
+        Arguments::Run(subcommand, format) => Ok((command(subcommand, environment)?, format)),
+    }
+}
+
+fn command(
+    subcommand: Subcommand,
+    environment: impl Fn(&str) -> Option<String>,
+) -> Result<Command, Refusal> {
+    let tf_config = || environment("TF_CONFIG").filter(|text| !text.trim().is_empty());
+    match subcommand {
+        Subcommand::Serve(arguments) => {
+            let config = tf_config();
             let mut serve = serve::resolve(&arguments, config.as_deref());
             if let Ok(serve) = &mut serve {
                 serve.grpc_only |= environment("TENSORFLEET_GRPC_ONLY").as_deref() == Some("1");
             }
             serve.map(Command::Serve).map_err(Refusal::Configuration)
         }
-        Arguments::Run(Subcommand::Demo(arguments)) => {
+        Subcommand::Demo(arguments) => {
             demo(arguments).map(Command::Demo).map_err(Refusal::Configuration)
         }
-        Arguments::Run(Subcommand::Local(LocalArguments { workers, ps })) => {
+        Subcommand::Local(LocalArguments { workers, ps }) => {
             Ok(Command::Local(Local { workers, ps }))
         }
-        Arguments::Run(Subcommand::Launch(arguments)) => {
+        Subcommand::Launch(arguments) => {
             launch(arguments).map(Command::Launch).map_err(Refusal::Configuration)
         }
-        Arguments::Run(Subcommand::Ops(arguments)) => Ok(Command::Ops { proto: arguments.proto }),
-        Arguments::Run(Subcommand::Completions(arguments)) => {
+        Subcommand::Ops(arguments) => Ok(Command::Ops { proto: arguments.proto }),
+        Subcommand::Completions(arguments) => {
             let (mut script, mut command) = (Vec::new(), arguments::command());
             clap_complete::generate(arguments.shell, &mut command, "tensorfleet", &mut script);
             Ok(Command::Show(String::from_utf8_lossy(&script).into_owned()))
         }
-        Arguments::Run(Subcommand::Man(ManArguments { directory })) => {
-            Ok(Command::Man { directory })
+        Subcommand::Man(ManArguments { directory }) => Ok(Command::Man { directory }),
+        Subcommand::Status(arguments) => status(arguments, tf_config().as_deref())
+            .map(Command::Status)
+            .map_err(Refusal::Configuration),
+        Subcommand::Drain(DrainArguments { target }) => Ok(Command::Drain { target }),
+        Subcommand::Stop(StopArguments { target, grace }) => {
+            Ok(Command::Stop { target, grace: Duration::from_secs(grace) })
         }
-        Arguments::Show(text) => Ok(Command::Show(text)),
     }
+}
+
+fn status(arguments: StatusArguments, tf_config: Option<&str>) -> Result<Status, Error> {
+    let StatusArguments { target, cluster, output, watch } = arguments;
+    let whose = match (target, cluster, tf_config) {
+        (Some(target), ..) => Whose::Target(target),
+        (None, Some(text), _) => Whose::Cluster(serve::cluster_from_text(&text)?),
+        (None, None, Some(text)) => Whose::Cluster(TfConfig::parse(text)?.cluster),
+        (None, None, None) => {
+            return Err(invalid_argument!(
+                "no cluster given: name one of its tasks as HOST:PORT, use --cluster, or set the \
+                 environment variable TF_CONFIG"
+            ));
+        }
+    };
+    Ok(Status { whose, output, watch: watch.map(Duration::from_secs) })
 }
 
 /// Writes a page of the manual for the program and for each of its commands.
@@ -158,7 +230,8 @@ mod tests {
 
     fn parse(arguments: &str) -> Result<Command, Refusal> {
         let arguments = arguments.split_whitespace().map(str::to_owned);
-        parse_from(["tensorfleet".to_owned()].into_iter().chain(arguments), |_| None)
+        let arguments = ["tensorfleet".to_owned()].into_iter().chain(arguments);
+        parse_from(arguments, |_| None).map(|(command, _)| command)
     }
 
     #[test]

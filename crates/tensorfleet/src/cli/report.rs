@@ -34,6 +34,11 @@ pub fn show(text: impl AsRef<[u8]>) -> io::Result<()> {
     }
 }
 
+/// Whether what is shown goes to a terminal.
+pub fn is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
 /// Says that the command cannot be run, and returns the exit code.
 pub fn refused(refusal: &Refusal) -> u8 {
     match refusal {
@@ -53,7 +58,7 @@ pub fn failed(error: &Error) -> u8 {
 
 fn say(error: &Error) {
     // There is nobody left to tell if these fail. Who looks at a terminal sees both, and needs one.
-    if !io::stdout().is_terminal() {
+    if !is_terminal() {
         drop(writeln!(io::stdout(), "{}", answer(error)));
     }
     drop(writeln!(io::stderr(), "tensorfleet: {}", in_one_line(error.message())));

@@ -22,8 +22,23 @@ pub(super) fn resolve(arguments: &ServeArguments, tf_config: Option<&str>) -> Re
     };
     let session_timeout = Duration::from_secs(arguments.session_timeout);
     let failure_timeout = Duration::from_secs(arguments.failure_timeout);
+    let http = arguments.http.as_deref().map(http_address).transpose().context(|| "--http")?;
+    let slow_step = arguments.slow_step.map(|seconds| {
+        Duration::try_from_secs_f64(seconds)
+            .map_err(|error| invalid_argument!("--slow_step: {seconds}: {error}"))
+    });
     let ServeArguments { grpc_only, exit_with_parent, .. } = *arguments;
-    Ok(Serve { spec, bind, grpc_only, session_timeout, failure_timeout, exit_with_parent })
+    Ok(Serve {
+        spec,
+        bind,
+        grpc_only,
+        session_timeout,
+        failure_timeout,
+        exit_with_parent,
+        grace: Duration::from_secs(arguments.grace),
+        http,
+        slow_step: slow_step.transpose()?,
+    })
 }
 
 fn server_spec(arguments: &ServeArguments, tf_config: Option<&str>) -> Result<ServerSpec> {
@@ -92,7 +107,7 @@ fn cluster_from_lists(lists: Vec<(&'static str, Vec<String>)>) -> Result<Cluster
     ClusterSpec::from_lists(lists)
 }
 
-fn cluster_from_text(text: &str) -> Result<ClusterSpec> {
+pub(super) fn cluster_from_text(text: &str) -> Result<ClusterSpec> {
     if text.trim_start().starts_with('{') {
         return ClusterSpec::from_json("cluster", text);
     }
@@ -140,6 +155,15 @@ fn choose_task(
     let task = Task::new(job, index);
     cluster.address(&task).context(|| "--task_index")?;
     Ok(task)
+}
+
+/// Reads `PORT`, `:PORT` or `HOST:PORT`; without a host only this machine gets an answer.
+fn http_address(text: &str) -> Result<Address> {
+    let port = text.strip_prefix(':').unwrap_or(text);
+    if port.bytes().all(|byte| byte.is_ascii_digit()) {
+        return format!("127.0.0.1:{port}").parse();
+    }
+    text.parse()
 }
 
 /// Reads `HOST`, `HOST:PORT` or `:PORT`; what is left out is that of the task's address.

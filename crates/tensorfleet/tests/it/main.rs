@@ -7,3 +7,4 @@ mod demo;
 mod examples;
 mod local_cluster;
 mod monitored;
+mod operate;

@@ -1,0 +1,78 @@
+//! The operator's side of the service.
+
+use std::time::Duration;
+
+use http::uri::PathAndQuery;
+use prost::Message;
+use tensorfleet_tensor::{Error, Result, invalid_argument, unavailable};
+use tokio::runtime::Handle;
+use tonic::Request;
+use tonic::client::Grpc;
+use tonic::transport::{Channel, Endpoint};
+use tonic_prost::ProstCodec;
+
+use super::{DRAIN, STATUS, STOP};
+use crate::status::from_status;
+use crate::transport;
+
+/// How long a task has to answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Asks one task, ours or TensorFlow's, which does not know the service.
+#[derive(Clone, Debug)]
+pub struct AdminClient {
+    channel: Grpc<Channel>,
+    address: String,
+}
+
+impl AdminClient {
+    /// Prepares a connection to `host:port`, or to a target as `grpc://host:port`.
+    pub fn new(target: &str, runtime: &Handle) -> Result<AdminClient> {
+        let address = target.strip_prefix("grpc://").unwrap_or(target);
+        let endpoint = Endpoint::from_shared(format!("http://{address}"))
+            .map_err(|error| invalid_argument!("{target:?} is not a target: {error}"))?;
+        // A lazy channel starts its task when it is made.
+        let _guard = runtime.enter();
+        let channel = Grpc::new(transport::tune_client(endpoint).connect_lazy());
+        Ok(AdminClient { channel, address: address.to_owned() })
+    }
+
+    /// The task's status, as JSON.
+    pub async fn status(&self) -> Result<String> {
+        self.call(STATUS, ()).await
+    }
+
+    /// Lets the task refuse new steps.
+    pub async fn drain(&self) -> Result<()> {
+        self.call(DRAIN, ()).await
+    }
+
+    /// Lets the task end, when its steps have or the time of grace is over.
+    pub async fn stop(&self, grace: Duration) -> Result<()> {
+        self.call(STOP, grace.as_secs()).await
+    }
+
+    async fn call<Q, R>(&self, path: &'static str, message: Q) -> Result<R>
+    where
+        Q: Message + 'static,
+        R: Message + Default + 'static,
+    {
+        let mut channel = self.channel.clone();
+        let call = async {
+            let unreachable = |error: tonic::transport::Error| {
+                tonic::Status::unavailable(format!("cannot be reached: {error}"))
+            };
+            channel.ready().await.map_err(unreachable)?;
+            let codec = ProstCodec::<Q, R>::default();
+            channel.unary(Request::new(message), PathAndQuery::from_static(path), codec).await
+        };
+        let failed = |error: Error| {
+            Error::new(error.code(), format!("{}: {}", self.address, error.message()))
+        };
+        match tokio::time::timeout(PATIENCE, call).await {
+            Ok(Ok(response)) => Ok(response.into_inner()),
+            Ok(Err(status)) => Err(failed(from_status(&status))),
+            Err(_) => Err(unavailable!("{} has not answered for {PATIENCE:?}", self.address)),
+        }
+    }
+}
