@@ -204,3 +204,51 @@ def test_a_pool_of_threads_changes_no_element(target):
         return wrapped(variant, tf.TensorSpec([], tf.int64))
 
     check(target, build)
+
+
+def fastest(branches, per_branch=3, ratio=(1, 1), count=20):
+    """The branches of a range, of which each makes some elements before one makes the rest."""
+    spec = tf.TensorSpec([], tf.int64)
+
+    def build():
+        def function(branch):
+            body = lambda variant: branch(dataset_ops._VariantDataset(variant, spec))._variant_tensor
+            return tf.function(body).get_concrete_function(tf.TensorSpec([], tf.variant))
+
+        shape = branches[0](Dataset.range(1)).element_spec.shape
+        variant = tf.raw_ops.ChooseFastestBranchDataset(
+            input_dataset=Dataset.range(count)._variant_tensor,
+            ratio_numerator=np.int64(ratio[0]),
+            ratio_denominator=np.int64(ratio[1]),
+            other_arguments=[],
+            num_elements_per_branch=per_branch,
+            branches=[function(branch) for branch in branches],
+            other_arguments_lengths=[0] * len(branches),
+            output_types=[tf.int64],
+            output_shapes=[shape],
+        )
+        return dataset_ops._VariantDataset(variant, tf.TensorSpec(shape, tf.int64))
+
+    return build
+
+
+FASTEST = {
+    "equal": fastest([lambda d: d.map(lambda x: x + 1), lambda d: d.map(lambda x: 1 + x).prefetch(2)]),
+    "short": fastest([lambda d: d, lambda d: d.map(lambda x: x)], count=4),
+    "none": fastest([lambda d: d, lambda d: d], count=0),
+    "fewer": fastest([lambda d: d.batch(2), lambda d: d.batch(2)], per_branch=2, ratio=(2, 1)),
+    "repeats": fastest([lambda d: d.repeat(2), lambda d: d.repeat(2)]),
+}
+
+
+@pytest.mark.parametrize("name", FASTEST)
+def test_the_fastest_branch_goes_on_where_the_others_stopped(target, name):
+    check(target, FASTEST[name])
+
+
+@pytest.mark.parametrize("ratio", [(1, 2), (-1, 1), (1, 0)])
+def test_ratios_of_branches_are_checked(target, ratio):
+    with v1.Graph().as_default(), v1.Session(target) as session:
+        iterator = v1.data.make_initializable_iterator(fastest([lambda d: d], ratio=ratio)())
+        with pytest.raises(tf.errors.InvalidArgumentError, match="divisible by|greater than zero"):
+            session.run(iterator.initializer)

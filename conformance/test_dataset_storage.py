@@ -1,11 +1,13 @@
 """Datasets in files: what one side saves, the other loads."""
 
 import glob
+import warnings
 
 import numpy as np
 import pytest
 import tensorflow as tf
 import tensorflow.compat.v1 as v1
+from tensorflow.python.data.experimental.ops import snapshot
 
 Dataset = tf.data.Dataset
 
@@ -135,3 +137,67 @@ def test_one_iteration_at_a_time_fills_a_cache_file(target, tmp_path):
         session.run(iterators[1].initializer)
         assert [session.run(second) for _ in range(3)] == [0, 1, 2]
     assert not list(tmp_path.glob("*.lockfile"))
+
+
+def legacy(path, count=5, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return pairs(count).apply(snapshot.legacy_snapshot(path, **options))
+
+
+@pytest.mark.parametrize("compression", [None, "GZIP", "SNAPPY"])
+@pytest.mark.parametrize("writer", ["server", "client"])
+def test_first_snapshots_are_exchanged(target, tmp_path, compression, writer):
+    writes, reads = (target, "") if writer == "server" else ("", target)
+    options = {"compression": compression, "snapshot_name": "mine"}
+    expected = [(i, [str(i).encode()] * i) for i in range(5)]
+    written, read_back = elements(writes, lambda: legacy(str(tmp_path), **options))
+    assert plain(written) == plain(read_back) == expected
+    # The input of the second dataset is not what was written, and is not asked.
+    read, _ = elements(reads, lambda: legacy(str(tmp_path), 3, mode="read", **options))
+    assert plain(read) == expected
+    assert sorted(path.name for path in (tmp_path / "custom-mine").iterdir()) == ["custom", "snapshot.metadata"]
+
+
+def test_a_first_snapshot_is_complete_with_its_last_element(target, tmp_path):
+    with v1.Graph().as_default(), v1.Session(target) as session:
+        iterators = [v1.data.make_one_shot_iterator(legacy(str(tmp_path))) for _ in range(2)]
+        steps = [iterator.get_next()[0] for iterator in iterators]
+        # The second iterator finds a snapshot under way and leaves it alone.
+        assert [[session.run(step) for step in steps] for _ in range(5)] == [[i, i] for i in range(5)]
+        assert len(glob.glob(f"{tmp_path}/*/*/00000000.snapshot")) == 1
+        again = v1.data.make_one_shot_iterator(legacy(str(tmp_path))).get_next()[0]
+        assert [session.run(again) for _ in range(5)] == list(range(5))
+
+
+@pytest.mark.parametrize(
+    "options, files",
+    [
+        ({"shard_size_bytes": 60}, 12),
+        ({"num_writer_threads": 3, "writer_buffer_size": 2}, 3),
+        ({"mode": "passthrough"}, 0),
+        ({"shuffle_on_read": True, "shuffle_seed": 7, "shard_size_bytes": 60}, 12),
+    ],
+)
+def test_settings_of_first_snapshots(target, tmp_path, options, files):
+    def build():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return Dataset.range(40).apply(snapshot.legacy_snapshot(str(tmp_path), **options))
+
+    for found in elements(target, build):
+        assert sorted(found) == list(range(40))
+    assert len(glob.glob(f"{tmp_path}/*/*/*.snapshot")) == files
+
+
+def test_first_snapshots_that_are_not_there(target, tmp_path):
+    for options in ({"mode": "read"}, {"mode": "read", "snapshot_name": "none"}):
+        with v1.Graph().as_default(), v1.Session(target) as session:
+            step = v1.data.make_one_shot_iterator(legacy(str(tmp_path), **options)).get_next()
+            with pytest.raises(tf.errors.NotFoundError):
+                session.run(step)
+    for options in ({"mode": "x"}, {"compression": "x"}, {"pending_snapshot_expiry_seconds": 0}):
+        with v1.Graph().as_default(), v1.Session(target) as session:
+            step = v1.data.make_initializable_iterator(legacy(str(tmp_path), **options)).initializer
+            with pytest.raises(tf.errors.InvalidArgumentError):
+                session.run(step)

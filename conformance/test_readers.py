@@ -320,3 +320,12 @@ def test_record_input_without_files_or_sense(target):
         run(file_pattern="/nowhere", batch_size=-1)
     with pytest.raises(tf.errors.InvalidArgumentError, match="file_parallelism should >= 0, got -3"):
         run(file_pattern="/nowhere", file_parallelism=-3)
+
+
+def test_stores_of_lmdb_are_refused(target):
+    raw = tf.raw_ops
+    with v1.Graph().as_default(), v1.Session(target) as session:
+        dataset = raw.LMDBDataset(filenames=["x"], output_types=[tf.string], output_shapes=[[]])
+        for op in (raw.LMDBReader(), dataset):
+            with pytest.raises(tf.errors.UnimplementedError, match="LMDB support is removed"):
+                session.run(op.op)

@@ -41,6 +41,14 @@ def retyped(generator, seed):
     return cases
 
 
+def all_broken(generator, seed, count):
+    """Returns up to `count` cases of a generator, each with something broken."""
+    models = [case for case in generator.cases(seed) if case.build is None]
+    draw = Draw(seed)
+    made = (broken(draw.choice(models), draw) for _ in range(count if models else 0))
+    return [case for case in made if case and _is_buildable(case)]
+
+
 def broken(case, draw):
     """Returns a case with one input that is not as it was: empty, of another rank, out of range."""
     inputs = dict(graphs.named_inputs(case))

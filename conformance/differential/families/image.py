@@ -346,7 +346,14 @@ def projective(op, draw):
     yield case(image, one[0], size)
     yield case(image, one, _int(1, 2, 3))
     yield case(image, one, _int(0, 2))
+    far = np.float32([[1, 0, 3e9, 0, 1, -1e30, 0, 0]])
+    for fill_mode in ("CONSTANT", "NEAREST"):
+        yield case(image, far, size, fill_mode=fill_mode, interpolation="NEAREST")
     if op[-1] == "3":
+        aside = np.float32([[1, 0, 2, 0, 1, 0, 0, 0]])
+        for dtype in (tf.uint8, tf.int32, tf.int64):
+            for fill in (300.7, -5.2, 1e30, np.nan):
+                yield case(_images(draw, dtype, 4, 4), aside, size, fill=fill, interpolation="NEAREST")
         yield case(image, one, size, fill=[1.0])
 
 

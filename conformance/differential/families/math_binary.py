@@ -36,6 +36,10 @@ def fractions(op, draw):
         special = dtype.is_floating
         tolerance = COMPLEX if dtype.is_complex else HALF
         yield from _broadcast(op, draw, dtype, special=special, tolerance=tolerance)
+        if op == "DivNoNan" and dtype.is_complex:
+            x = np.array([0, 1, 1j, np.inf, np.nan, 1e-30, 1e-44], dtype.as_numpy_dtype)
+            yield Case(op, [x, np.zeros_like(x)])
+            yield Case(op, [x[-2:], x[[0, 1]]])
 
 
 @generates(*sorted(DIVISIONS))

@@ -154,3 +154,19 @@ def gamma_gradient(op, draw):
         for shapes in (([4], [4]), ([3, 1], [2]), ([], [5]), ([0], [])):
             yield Case(op, [draw.array(dtype, shapes[0], 0.5, 6), draw.array(dtype, shapes[1], 0.2, 8)])
     yield Case(op, [draw.array(tf.float32, [2], 1, 2), draw.array(tf.float32, [3], 1, 2)])
+
+
+@generates("StochasticCastToInt")
+def stochastic_cast(op, draw):
+    for dtype in draw.types(op, "Tin"):
+        for out in (tf.int8, tf.int16, tf.int32):
+            for shape in ([37], [3, 8], [], [0]):
+                key, counter = draw.array(tf.uint64, [1], 0, 1 << 62), draw.array(tf.uint64, [2], 0, 1 << 62)
+                x = draw.array(dtype, shape, -40, 40)
+                yield Case(op, [x, key, counter, np.int32(1)], {"Tout": out})
+            edges = np.array([np.nan, np.inf, -np.inf, 1e4, -1e4, 127.5, -128.5, 3, -0.0, 2.5], dtype.as_numpy_dtype)
+            yield Case(op, [edges, key, counter, np.int32(3)], {"Tout": out})
+    x = draw.array(tf.float32, [3])
+    yield Case(op, [x, key, counter, np.int32(2)], {"Tout": tf.int8})
+    yield Case(op, [x, key[0], counter, np.int32(1)], {"Tout": tf.int8})
+    yield Case(op, [x, key, counter[:0], np.int32(1)], {"Tout": tf.int8})

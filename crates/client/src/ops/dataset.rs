@@ -365,6 +365,35 @@ pub fn cache_dataset_v2(
         .attr("output_shapes", output_shapes.to_vec())
 }
 
+/// The elements that the fastest of several functions makes of a dataset.
+///
+/// Op `ChooseFastestBranchDataset`. Output: `handle: variant`.
+#[track_caller]
+pub fn choose_fastest_branch_dataset(
+    graph: &Graph,
+    input_dataset: impl Operand,
+    ratio_numerator: impl Operand,
+    ratio_denominator: impl Operand,
+    other_arguments: impl IntoIterator<Item = impl Operand>,
+    num_elements_per_branch: i64,
+    branches: &[Func],
+    other_arguments_lengths: &[i64],
+    output_types: &[DType],
+    output_shapes: &[PartialShape],
+) -> OpBuilder {
+    graph
+        .op("ChooseFastestBranchDataset")
+        .input(input_dataset)
+        .input(ratio_numerator)
+        .input(ratio_denominator)
+        .inputs(other_arguments)
+        .attr("num_elements_per_branch", num_elements_per_branch)
+        .attr("branches", branches.to_vec())
+        .attr("other_arguments_lengths", other_arguments_lengths.to_vec())
+        .attr("output_types", output_types.to_vec())
+        .attr("output_shapes", output_shapes.to_vec())
+}
+
 /// The elements of whichever of several equal datasets is fastest.
 ///
 /// Op `ChooseFastestDataset`. Output: `handle: variant`.
@@ -3111,6 +3140,32 @@ pub fn sliding_window_dataset(
         .input(window_size)
         .input(window_shift)
         .input(window_stride)
+        .attr("output_types", output_types.to_vec())
+        .attr("output_shapes", output_shapes.to_vec())
+}
+
+/// The elements of a dataset, made once and read from files ever after.
+///
+/// Op `SnapshotDataset`. Output: `handle: variant`.
+///
+/// Attributes with defaults: `compression: string = ""`, `reader_path_prefix: string = ""`,
+/// `writer_path_prefix: string = ""`, `shard_size_bytes: int = 10737418240`,
+/// `pending_snapshot_expiry_seconds: int = 86400`, `num_reader_threads: int = 1`,
+/// `reader_buffer_size: int = 1`, `num_writer_threads: int = 1`, `writer_buffer_size: int = 1`,
+/// `shuffle_on_read: bool = false`, `seed: int = 0`, `seed2: int = 0`, `mode: string = "auto"`,
+/// `snapshot_name: string = ""`.
+#[track_caller]
+pub fn snapshot_dataset(
+    graph: &Graph,
+    input_dataset: impl Operand,
+    path: impl Operand,
+    output_types: &[DType],
+    output_shapes: &[PartialShape],
+) -> OpBuilder {
+    graph
+        .op("SnapshotDataset")
+        .input(input_dataset)
+        .input(path)
         .attr("output_types", output_types.to_vec())
         .attr("output_shapes", output_shapes.to_vec())
 }

@@ -2,6 +2,23 @@
 
 use super::prelude::*;
 
+/// The pairs of LMDB's stores: refused, as in TensorFlow.
+///
+/// Op `ExperimentalLMDBDataset`. Output: `handle: variant`.
+#[track_caller]
+pub fn experimental_lmdb_dataset(
+    graph: &Graph,
+    filenames: impl Operand,
+    output_types: &[DType],
+    output_shapes: &[PartialShape],
+) -> OpBuilder {
+    graph
+        .op("ExperimentalLMDBDataset")
+        .input(filenames)
+        .attr("output_types", output_types.to_vec())
+        .attr("output_shapes", output_shapes.to_vec())
+}
+
 /// A reader of records of one length.
 ///
 /// Op `FixedLengthRecordReader`. Output: `reader_handle: string`.
@@ -81,6 +98,33 @@ pub fn immutable_const(
         .attr("dtype", dtype)
         .attr("shape", shape)
         .attr("memory_region_name", memory_region_name)
+}
+
+/// The pairs of LMDB's stores: refused, as in TensorFlow.
+///
+/// Op `LMDBDataset`. Output: `handle: variant`.
+#[track_caller]
+pub fn lmdb_dataset(
+    graph: &Graph,
+    filenames: impl Operand,
+    output_types: &[DType],
+    output_shapes: &[PartialShape],
+) -> OpBuilder {
+    graph
+        .op("LMDBDataset")
+        .input(filenames)
+        .attr("output_types", output_types.to_vec())
+        .attr("output_shapes", output_shapes.to_vec())
+}
+
+/// A reader of LMDB's stores: refused, as in TensorFlow.
+///
+/// Op `LMDBReader`. Output: `reader_handle: string`.
+///
+/// Attributes with defaults: `container: string = ""`, `shared_name: string = ""`.
+#[track_caller]
+pub fn lmdb_reader(graph: &Graph) -> OpBuilder {
+    graph.op("LMDBReader")
 }
 
 /// A matrix of a checkpoint with rows and columns in new places.

@@ -576,6 +576,27 @@ pub fn stateless_truncated_normal_v2(
     graph.op("StatelessTruncatedNormalV2").input(shape).input(key).input(counter).input(alg)
 }
 
+/// Integers to which numbers are rounded, up or down by chance.
+///
+/// Op `StochasticCastToInt`. Output: `output`.
+#[track_caller]
+pub fn stochastic_cast_to_int(
+    graph: &Graph,
+    input: impl Operand,
+    key: impl Operand,
+    counter: impl Operand,
+    alg: impl Operand,
+    tout: DType,
+) -> OpBuilder {
+    graph
+        .op("StochasticCastToInt")
+        .input(input)
+        .input(key)
+        .input(counter)
+        .input(alg)
+        .attr("Tout", tout)
+}
+
 /// Normal numbers within two deviations of the mean 0.
 ///
 /// Op `TruncatedNormal`. Output: `output`.

@@ -10,8 +10,8 @@ use tensorfleet_graph::Func;
 use tensorfleet_tensor::{Code, Error, Result, Tensor, internal, invalid_argument};
 
 use super::dataset::{
-    Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature, dataset,
-    into_tensor,
+    Cardinality, Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature,
+    dataset, into_tensor,
 };
 use super::memory::MemoryDataset;
 use super::scope::{Captured, Scope, UserFunction, sole_dataset};
@@ -166,6 +166,14 @@ impl Dataset for GroupedDataset {
 
     fn signature(&self) -> &Signature {
         &self.signature
+    }
+
+    /// Without an end there are windows without end.
+    fn cardinality(&self) -> Cardinality {
+        match self.input.cardinality() {
+            Cardinality::Infinite if self.kind == "GroupByWindow" => Cardinality::Infinite,
+            _ => Cardinality::Unknown,
+        }
     }
 
     fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {

@@ -14,7 +14,8 @@ use tensorfleet_tensor::{
 };
 
 use super::dataset::{
-    Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature, dataset,
+    Cardinality, Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature,
+    dataset,
 };
 use super::parallel::{AUTOTUNE, parallel_calls};
 use super::prefetch::Prefetched;
@@ -308,6 +309,14 @@ impl Dataset for InterleaveDataset {
 
     fn signature(&self) -> &Signature {
         &self.signature
+    }
+
+    /// Only the parallel ones say that they have no end, as in TensorFlow.
+    fn cardinality(&self) -> Cardinality {
+        match self.input.cardinality() {
+            Cardinality::Infinite if self.is_parallel => Cardinality::Infinite,
+            _ => Cardinality::Unknown,
+        }
     }
 
     fn check_shuffling(&self, op: &str) -> Result<()> {

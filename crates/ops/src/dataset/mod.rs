@@ -8,6 +8,7 @@ mod auto_shard;
 mod batch;
 mod cache;
 mod checkpoint;
+mod choose_fastest;
 mod combine;
 mod compress;
 mod consume;
@@ -81,6 +82,7 @@ pub(super) const OPS: &[&[Op]] = &[
     auto_shard::OPS,
     batch::OPS,
     cache::OPS,
+    choose_fastest::OPS,
     combine::OPS,
     compress::OPS,
     consume::OPS,
@@ -124,6 +126,7 @@ pub(super) const OPS: &[&[Op]] = &[
     shuffle::OPS,
     sleep::OPS,
     sliding_window::OPS,
+    snapshot::FIRST_OPS,
     snapshot::LOAD_OPS,
     snapshot::REUSE_OPS,
     snapshot::SAVE_OPS,

@@ -6,9 +6,10 @@ use tensorfleet_framework::{
 };
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::parallel::rows_mut;
-use tensorfleet_tensor::{Element, Result, Tensor, dispatch, internal, invalid_argument};
+use tensorfleet_tensor::{DType, Element, Result, Tensor, dispatch, internal, invalid_argument};
 
-use super::pixels::{Images, floats};
+use super::pixels::Images;
+use crate::math::cast;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -138,13 +139,20 @@ impl Kernel for Projective {
             return Err(invalid_argument!("output dimensions must be positive"));
         }
         let to = Images { height: out_height as usize, width: out_width as usize, ..from };
-        let view = View { from, to, transforms: transforms.values::<f32>()?, fill_value };
-        let output = dispatch!(
-            images.dtype(),
-            [f32, f64, f16, bf16, u8, i32, i64],
-            T => self.transform::<T>(par, images, view)?,
-            else => return Err(internal!("a transformation of {} images", images.dtype()))
-        );
+        let view = View { from, to, transforms: transforms.values::<f32>()? };
+        let fill = cast(par, &Tensor::scalar(fill_value), images.dtype(), false)?;
+        let output = if self.bilinear {
+            let single = |tensor| cast(par, tensor, DType::Float, false);
+            let fill = single(&fill)?.scalar_value()?;
+            cast(par, &self.bilinear(par, &single(images)?, view, fill)?, images.dtype(), false)?
+        } else {
+            dispatch!(
+                images.dtype(),
+                [f32, f64, f16, bf16, u8, i32, i64],
+                T => self.nearest::<T>(par, images, view, fill.scalar_value()?)?,
+                else => return Err(internal!("a transformation of {} images", images.dtype()))
+            )
+        };
         ctx.set_output(0, output);
         Ok(())
     }
@@ -161,7 +169,6 @@ struct View<'a> {
     from: Images,
     to: Images,
     transforms: &'a [f32],
-    fill_value: f32,
 }
 
 impl View<'_> {
@@ -190,18 +197,49 @@ impl View<'_> {
 }
 
 impl Projective {
-    fn transform<T: Element + num_traits::NumCast>(
+    /// Copies the pixels that are nearest.
+    fn nearest<T: Element>(
         &self,
         par: Parallel,
         images: &Tensor,
         view: View<'_>,
+        fill: T,
+    ) -> Result<Tensor> {
+        let values = images.values::<T>()?;
+        self.transform(par, view, fill, |image, y, x, out| {
+            match view.offset(image, y.round(), x.round()) {
+                Some(at) => out.copy_from_slice(&values[at..at + out.len()]),
+                None => out.fill(fill),
+            }
+        })
+    }
+
+    /// Computes weighted means, in single precision.
+    fn bilinear(
+        &self,
+        par: Parallel,
+        images: &Tensor,
+        view: View<'_>,
+        fill: f32,
+    ) -> Result<Tensor> {
+        let pixels = images.values::<f32>()?;
+        self.transform(par, view, fill, |image, y, x, out| {
+            for (channel, out) in out.iter_mut().enumerate() {
+                let read = |y, x| view.offset(image, y, x).map_or(fill, |at| pixels[at + channel]);
+                *out = mean_of_four(y, x, read);
+            }
+        })
+    }
+
+    /// Has `pixel` make each pixel of the result from an image and a place in it.
+    fn transform<T: Element>(
+        &self,
+        par: Parallel,
+        view: View<'_>,
+        fill: T,
+        pixel: impl Fn(usize, f32, f32, &mut [T]) + Sync,
     ) -> Result<Tensor> {
         let (from, to) = (view.from, view.to);
-        let values = images.values::<T>()?;
-        // Weighted means are computed in single precision; the nearest pixel is only copied.
-        let pixels = if self.bilinear { floats(images)? } else { (&[][..]).into() };
-        let cast = |value: f32| num_traits::cast(value).unwrap_or_default();
-        let fill: T = cast(view.fill_value);
         Tensor::build(to.shape()?, |out: &mut [T]| {
             let rows = rows_mut(out, to.batch * to.height);
             par.for_each(rows, 1 + 1024 / to.row_len().max(1), |indices, rows| {
@@ -209,26 +247,12 @@ impl Projective {
                 for (index, row) in indices.zip(rows) {
                     let (image, y) = (index / to.height, index % to.height);
                     for (x, out) in row.chunks_exact_mut(to.channels).enumerate() {
-                        let Some((to_y, to_x)) = view.place(image, y, x) else {
+                        let Some((y, x)) = view.place(image, y, x) else {
                             out.fill(fill);
                             continue;
                         };
-                        let to_y = self.fill_mode.map(to_y, from.height);
-                        let to_x = self.fill_mode.map(to_x, from.width);
-                        if self.bilinear {
-                            for (c, out) in out.iter_mut().enumerate() {
-                                let read = |y, x| {
-                                    view.offset(image, y, x)
-                                        .map_or(view.fill_value, |at| pixels[at + c])
-                                };
-                                *out = cast(mean_of_four(to_y, to_x, read));
-                            }
-                        } else {
-                            match view.offset(image, to_y.round(), to_x.round()) {
-                                Some(at) => out.copy_from_slice(&values[at..at + to.channels]),
-                                None => out.fill(fill),
-                            }
-                        }
+                        let y = self.fill_mode.map(y, from.height);
+                        pixel(image, y, self.fill_mode.map(x, from.width), out);
                     }
                 }
             });

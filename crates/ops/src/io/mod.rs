@@ -2,6 +2,7 @@
 
 mod file;
 mod filename;
+mod lmdb;
 mod reader;
 mod reader_make;
 mod reader_ops;
@@ -21,6 +22,7 @@ use tensorfleet_tensor::{Result, Tensor, invalid_argument};
 pub(super) const OPS: &[&[Op]] = &[
     file::OPS,
     filename::OPS,
+    lmdb::OPS,
     reader_make::OPS,
     reader_ops::OPS,
     record_input::OPS,

@@ -27,6 +27,7 @@ mod unary;
 
 pub(crate) use binary::arithmetic::merged;
 pub(crate) use binary::division::divided;
+pub(crate) use cast::cast;
 pub(crate) use matmul::batch::reduce_batch;
 
 use tensorfleet_framework::Op;

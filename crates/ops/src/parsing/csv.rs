@@ -63,6 +63,9 @@ impl Kernel for DecodeCsv {
         let shape = records.shape().clone();
         let mut columns = Vec::with_capacity(ctx.num_outputs());
         for (field, default) in ctx.input_list(1..ctx.num_inputs())?.into_iter().enumerate() {
+            if default.rank() > 1 {
+                return Err(invalid_argument!("Each record default should be at most rank 1"));
+            }
             if default.num_elements() > 1 {
                 return Err(invalid_argument!(
                     "There should only be 1 default per field but field {field} has {}",

@@ -7,6 +7,7 @@ mod parameters;
 mod shuffle;
 mod stateful;
 mod stateless;
+mod stochastic_cast;
 
 use tensorfleet_framework::Op;
 
@@ -20,6 +21,7 @@ pub(super) const OPS: &[&[Op]] = &[
     shuffle::OPS,
     stateful::OPS,
     stateless::OPS,
+    stochastic_cast::OPS,
 ];
 
 /// Types of the continuous distributions.

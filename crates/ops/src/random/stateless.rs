@@ -154,6 +154,12 @@ pub(super) fn generator_of_seed(seed: &Tensor) -> Result<Philox> {
 
 /// The generator that the inputs `key`, `counter` and `alg` describe.
 pub(super) fn generator_of_key(key: &Tensor, counter: &Tensor, alg: &Tensor) -> Result<Philox> {
+    let (key, counter) = check_key(key, counter, alg)?;
+    Ok(Philox::from_key_counter(key, counter))
+}
+
+/// The numbers in the inputs `key` and `counter`, if `alg` is an algorithm that we have.
+pub(super) fn check_key(key: &Tensor, counter: &Tensor, alg: &Tensor) -> Result<(u64, [u64; 2])> {
     if !alg.shape().is_scalar() {
         return Err(invalid_argument!("input 3 (0-based) must have shape [], not {}", alg.shape()));
     }
@@ -176,7 +182,7 @@ pub(super) fn generator_of_key(key: &Tensor, counter: &Tensor, alg: &Tensor) -> 
             counter.shape()
         ));
     }
-    Ok(Philox::from_key_counter(key, [words[0], words.get(1).copied().unwrap_or_default()]))
+    Ok((key, [words[0], words.get(1).copied().unwrap_or_default()]))
 }
 
 #[derive(Clone, Copy, Debug)]

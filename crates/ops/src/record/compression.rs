@@ -67,6 +67,16 @@ pub enum Encoder<W: Write> {
 }
 
 impl<W: Write> Encoder<W> {
+    /// Where the compressed data goes.
+    pub(crate) fn sink(&self) -> &W {
+        match self {
+            Encoder::None(sink) => sink,
+            Encoder::Gzip(encoder) => encoder.get_ref(),
+            Encoder::Zlib(encoder) => encoder.get_ref(),
+            Encoder::Snappy(encoder) => encoder.sink(),
+        }
+    }
+
     /// Ends the compressed data and gives the sink back.
     pub fn finish(self) -> io::Result<W> {
         match self {

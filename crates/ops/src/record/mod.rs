@@ -14,7 +14,7 @@ use std::sync::Arc;
 use tensorfleet_checkpoint::{FileSystem, SchemeFileSystem};
 
 pub use compression::{Compression, Encoder};
-pub(crate) use sink::RecordFile;
+pub(crate) use sink::{RecordFile, Sink, known};
 pub use stream::Stream;
 pub use tfrecord::{RecordReader, RecordWriter};
 

@@ -9,11 +9,32 @@ use super::{Compression, Encoder, RecordWriter, files};
 
 /// A file being written.
 #[derive(Debug)]
-pub(crate) struct Sink(Box<dyn WriteFile>);
+pub(crate) struct Sink {
+    file: Box<dyn WriteFile>,
+    written: u64,
+}
+
+impl Sink {
+    /// Creates a file.
+    pub(crate) fn create(path: &str) -> Result<Sink> {
+        Ok(Sink { file: files().create(path)?, written: 0 })
+    }
+
+    /// How many bytes were written.
+    pub(crate) fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Makes what was written durable and closes the file.
+    pub(crate) fn finish(self) -> Result<()> {
+        self.file.finish()
+    }
+}
 
 impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.append(bytes).map_err(io::Error::other)?;
+        self.file.append(bytes).map_err(io::Error::other)?;
+        self.written += bytes.len() as u64;
         Ok(bytes.len())
     }
 
@@ -29,8 +50,7 @@ pub(crate) struct RecordFile(RecordWriter<Encoder<Sink>>);
 impl RecordFile {
     /// Creates a file.
     pub(crate) fn create(path: &str, compression: Compression) -> Result<RecordFile> {
-        let file = Sink(files().create(path)?);
-        Ok(RecordFile(RecordWriter::new(compression.encoder(file))))
+        Ok(RecordFile(RecordWriter::new(compression.encoder(Sink::create(path)?))))
     }
 
     /// Appends a record.
@@ -40,13 +60,12 @@ impl RecordFile {
 
     /// Makes what was written durable and closes the file.
     pub(crate) fn finish(self) -> Result<()> {
-        let Sink(file) = self.0.into_inner().finish().map_err(known)?;
-        file.finish()
+        self.0.into_inner().finish().map_err(known)?.finish()
     }
 }
 
 /// The error behind an error of the standard library.
-fn known(error: io::Error) -> Error {
+pub(crate) fn known(error: io::Error) -> Error {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
         Some(known) => known.clone(),
         None => unknown_error!("{error}"),

@@ -80,6 +80,11 @@ impl<W: Write> Encoder<W> {
         Encoder { sink, block: Vec::new() }
     }
 
+    /// Where the compressed data goes.
+    pub(super) fn sink(&self) -> &W {
+        &self.sink
+    }
+
     fn write_block(&mut self) -> io::Result<()> {
         if self.block.is_empty() {
             return Ok(());

@@ -9,6 +9,10 @@ use tensorfleet_framework::Op;
 /// TensorFlow's ops, as `conformance/differential/registered.py` lists them.
 const TENSORFLOW: &str = include_str!("tensorflow.txt");
 
+/// How many of TensorFlow's kernels have an equal here, as `conformance/differential/test_coverage.py`
+/// counts them.
+const SIGNATURES: &str = include_str!("signatures.txt");
+
 /// The types of an op's kernels, by attribute.
 type Types = BTreeMap<&'static str, BTreeSet<&'static str>>;
 
@@ -29,12 +33,15 @@ fn the_list_of_ops_is_up_to_date() {
         "# Ops\n\nGenerated from the registry; a test keeps it true.\n\
          Types are those of the CPU kernels; `all` means every type that the definition allows.\n\
          [What is not here](#not-here) of TensorFlow 2.21 is at the end.\n\n\
+         Of the signatures, each an op and the types of its attributes, for which TensorFlow has a\n\
+         kernel on CPUs, @SIGNATURES@ are computed here; a test counts them.\n\n\
          For all ops: an error inside a function that was inlined names the node by its way through\n\
          the calls, `call/node`, where TensorFlow names the node and then the calls. The fetch of a\n\
          tensor of a branch that was not taken is INVALID_ARGUMENT, as in a session in TensorFlow's own\n\
          process; its servers say INTERNAL.\n\n\
          | Op | Types | Differs from TensorFlow |\n|---|---|---|\n",
     );
+    text = text.replace("@SIGNATURES@", SIGNATURES.trim());
     let mut absent: BTreeMap<&str, &Theirs> = theirs.iter().map(|(name, op)| (*name, op)).collect();
     for op in ops.iter().filter(|op| !op.kernels.is_empty()) {
         absent.remove(op.name);

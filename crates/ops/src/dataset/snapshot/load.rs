@@ -12,7 +12,7 @@ use super::super::dataset::{
 };
 use super::super::scope::{Captured, Scope, UserFunction};
 use super::shards::{Stored, compression, read_metadata};
-use super::wire::Metadata;
+use super::wire::{Metadata, VERSION};
 use crate::record::Compression;
 
 pub(in super::super) const OPS: &[Op] = &[Op {
@@ -44,7 +44,7 @@ impl MakeDataset for Load {
 
     fn make(&self, inputs: &Inputs<'_, '_>, signature: Signature) -> Result<DatasetRef> {
         let directory = String::from_utf8_lossy(inputs.string(0, "path")?).into_owned();
-        let metadata = read_metadata(&directory)?
+        let metadata = read_metadata(&directory, VERSION)?
             .ok_or_else(|| not_found!("Could not find metadata file [{directory}]"))?;
         Ok(Arc::new(LoadDataset {
             stored: Stored { directory, compression: self.compression, signature },

@@ -15,6 +15,7 @@ use super::super::to_graph::fingerprint;
 use super::load::Reading;
 use super::save::Saving;
 use super::shards::{self, Stored, compression, read_metadata};
+use super::wire::VERSION;
 use crate::record::Compression;
 
 pub(in super::super) const OPS: &[Op] = &[Op {
@@ -113,7 +114,9 @@ impl Dataset for SnapshotDataset {
 
     fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
         let Stored { directory, compression, signature } = &self.stored;
-        if let Some(metadata) = read_metadata(directory)?.filter(|metadata| metadata.finalized) {
+        if let Some(metadata) =
+            read_metadata(directory, VERSION)?.filter(|metadata| metadata.finalized)
+        {
             let shards = self.stored.shards(&metadata)?;
             return Ok(Box::new(Reading::new(scope, shards, &self.reader)?));
         }

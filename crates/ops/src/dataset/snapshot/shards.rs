@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use tensorfleet_framework::Attrs;
 use tensorfleet_kernels::random::entropy;
@@ -34,8 +33,8 @@ fn metadata_path(directory: &str) -> String {
     format!("{directory}/snapshot.metadata")
 }
 
-/// What a directory says that it holds; `None` if there is no dataset.
-pub(super) fn read_metadata(directory: &str) -> Result<Option<Metadata>> {
+/// What a directory says that it holds, in format `version`; `None` if there is no dataset.
+pub(super) fn read_metadata(directory: &str, version: i64) -> Result<Option<Metadata>> {
     let path = metadata_path(directory);
     let file = match files().open(&path) {
         Err(error) if error.code() == Code::NotFound => return Ok(None),
@@ -48,9 +47,9 @@ pub(super) fn read_metadata(directory: &str) -> Result<Option<Metadata>> {
     let mut bytes = vec![0; file.len() as usize];
     file.read_at(0, &mut bytes)?;
     let metadata = Metadata::parse(&path, &bytes)?;
-    if metadata.version != VERSION {
+    if metadata.version != version {
         return Err(unimplemented_error!(
-            "{path}: format {} of stored datasets; only format {VERSION} is supported",
+            "{path}: format {} of stored datasets; this op reads format {version}",
             metadata.version
         ));
     }
@@ -74,9 +73,7 @@ impl Writer {
         compression: Compression,
         types: &[DType],
     ) -> Result<Writer> {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let micros = i64::try_from(since.as_micros()).unwrap_or(i64::MAX);
-        let metadata = Metadata::new(hash, entropy(), micros, types);
+        let metadata = Metadata::new(VERSION, hash, entropy().to_string(), types);
         let writer = Writer {
             directory: directory.to_owned(),
             compression,
@@ -117,17 +114,22 @@ impl Writer {
         if !counts {
             self.metadata.num_elements = 0;
         }
-        let path = metadata_path(&self.directory);
-        let temporary = format!("{path}.{}.tmp", self.metadata.run_id);
-        let files = files();
-        let mut file = files.create(&temporary)?;
-        file.append(&self.metadata.encode())?;
-        file.finish()?;
-        files.rename(&temporary, &path)
+        write_metadata(&self.directory, &self.metadata)
     }
 }
 
-fn make_directories(path: &str) -> Result<()> {
+/// Says what a directory holds, from one moment to the next.
+pub(super) fn write_metadata(directory: &str, metadata: &Metadata) -> Result<()> {
+    let path = metadata_path(directory);
+    let temporary = format!("{path}.{}.tmp", metadata.run_id);
+    let files = files();
+    let mut file = files.create(&temporary)?;
+    file.append(&metadata.encode())?;
+    file.finish()?;
+    files.rename(&temporary, &path)
+}
+
+pub(super) fn make_directories(path: &str) -> Result<()> {
     let files = files();
     for (end, _) in path.match_indices('/').filter(|(end, _)| *end > 0) {
         let parent = &path[..end];

@@ -47,7 +47,10 @@ table! {
     /// Zero where `y` is zero; for complex numbers also where the product with its conjugate is.
     DivNoNan("x: T", "y: T"): T_DIV_NO_NAN, FIELDS => {
         real(|a, b| if b == 0.0 { 0.0 } else { a / b })
-        complex(|a, b| if a * b.conj() == Complex::ZERO { Complex::ZERO } else { quotient(a, b) })
+        complex(|a, b| {
+            let is_zero = b == Complex::ZERO || a * b.conj() == Complex::ZERO;
+            if is_zero { Complex::ZERO } else { quotient(a, b) }
+        })
     } gradient::div_no_nan;
     FloorDiv("x: T", "y: T"): T_DIV, ORDERED => {
         real(|a, b| (a / b).floor())

@@ -155,9 +155,12 @@ impl Spec {
             if self.op != "AvgPoolGrad" {
                 windows.check_depth(channels)?;
             }
-            return Err(unimplemented_error!(
-                "Non-spatial pooling is not yet supported. Volunteers? :)"
-            ));
+            // As in TensorFlow, the place of a maximum is looked for in space alone.
+            if self.op != "MaxPoolWithArgmax" {
+                return Err(unimplemented_error!(
+                    "Non-spatial pooling is not yet supported. Volunteers? :)"
+                ));
+            }
         }
         let mut axes = [Axis::UNIT; 3];
         for (index, place) in axes[3 - spatial..].iter_mut().enumerate() {
