@@ -406,10 +406,10 @@ impl Session {
         let (all, client) = (self.devices.clone(), self.client_device.clone());
         let known = Arc::clone(&self.placement);
         let (registry, options) = (Arc::clone(&self.task.registry), self.options.plan.clone());
-        let planned = self.task.world.aside(move || {
+        let planned = self.task.world.aside(move |given_up| {
             let devices = Devices { all: &all, client: &client };
             let placement = placed(&known, &graph, &devices, &options);
-            let folding = Folding::new(&registry);
+            let folding = Folding::new(&registry).until(given_up);
             tensorfleet_planner::plan(
                 &graph, &placement, &spec, &devices, &registry, &folding, &options,
             )

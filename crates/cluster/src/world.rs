@@ -6,11 +6,13 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::{Either, select};
 use tensorfleet_framework::{BoxFuture, StepId};
-use tensorfleet_tensor::{Result, internal};
+use tensorfleet_tensor::{Result, cancelled, internal};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
@@ -35,6 +37,29 @@ pub trait World: fmt::Debug + Send + Sync {
     fn random(&self) -> u64;
 }
 
+/// Whether those who wanted some work have given it up.
+#[derive(Clone, Debug, Default)]
+pub struct GivenUp(Arc<AtomicBool>);
+
+impl GivenUp {
+    /// Fails if they have.
+    pub fn check(&self) -> Result<()> {
+        match self.0.load(Ordering::Relaxed) {
+            false => Ok(()),
+            true => Err(cancelled!("nobody waits for the work any more")),
+        }
+    }
+}
+
+/// Somebody who waits for work.
+struct Waiting(GivenUp);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Work on so many nodes is over sooner than it is handed to another thread.
 const SMALL_GRAPH: usize = 1000;
 
@@ -57,17 +82,22 @@ impl dyn World + '_ {
         self.until(self.now() + limit, future).await
     }
 
-    /// The result of work that takes long or blocks. It goes on if nobody awaits it any more.
+    /// The result of work that takes long or blocks. If nobody awaits it any more, it does not begin, and
+    /// what has begun can see it.
     pub async fn aside<T: Send + 'static>(
         &self,
-        work: impl FnOnce() -> Result<T> + Send + 'static,
+        work: impl FnOnce(&GivenUp) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let (sender, receiver) = oneshot::channel();
+        let given_up = GivenUp::default();
+        let waiting = Waiting(given_up.clone());
         self.spawn_blocking(Box::new(move || {
             // Whoever has stopped waiting needs no result.
-            let _ = sender.send(work());
+            let _ = sender.send(given_up.check().and_then(|()| work(&given_up)));
         }));
-        receiver.await.unwrap_or_else(|_| Err(internal!("work ended without a result")))
+        let result = receiver.await;
+        drop(waiting);
+        result.unwrap_or_else(|_| Err(internal!("work ended without a result")))
     }
 
     /// The result of work on the nodes of a graph: aside if these are many.
@@ -76,7 +106,7 @@ impl dyn World + '_ {
         nodes: usize,
         work: impl FnOnce() -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        if nodes <= SMALL_GRAPH { work() } else { self.aside(work).await }
+        if nodes <= SMALL_GRAPH { work() } else { self.aside(|_| work()).await }
     }
 
     /// A random number that is not zero, for incarnations.
@@ -119,5 +149,30 @@ impl World for RealWorld {
 
     fn random(&self) -> u64 {
         random_u64()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn work_sees_that_it_was_given_up() {
+        let world = RealWorld(Handle::current());
+        let world: &dyn World = &world;
+        let (ended, has_ended) = mpsc::channel();
+        let mut work = Box::pin(world.aside(move |given_up| {
+            while given_up.check().is_ok() {
+                std::thread::yield_now();
+            }
+            ended.send(()).map_err(|_| internal!("nobody listens"))
+        }));
+        assert!(work.as_mut().now_or_never().is_none());
+        drop(work);
+        has_ended.recv().unwrap();
     }
 }

@@ -18,6 +18,11 @@ impl<'a> Attrs<'a> {
         Attrs { node }
     }
 
+    /// The node itself.
+    pub fn node(&self) -> &'a Node {
+        self.node
+    }
+
     /// The node's name.
     pub fn node_name(&self) -> &'a str {
         &self.node.name

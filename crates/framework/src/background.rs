@@ -17,6 +17,10 @@ pub trait Spawn: fmt::Debug + Send + Sync {
     /// Runs a future to its end. Its owner says by the future itself when it should end early.
     fn spawn(&self, future: BoxFuture<()>);
 
+    /// Does work that may block, as with files, where no computation waits behind it. The log calls it
+    /// `what`.
+    fn spawn_file_work(&self, what: Arc<str>, work: Box<dyn FnOnce() + Send>);
+
     /// Waits for a time, or until the future is dropped, on a thread that does nothing else.
     fn sleep(&self, time: Duration) -> BoxFuture<()> {
         let (over, wait) = futures_channel::oneshot::channel::<()>();
@@ -32,6 +36,28 @@ pub trait Spawn: fmt::Debug + Send + Sync {
             if counting.is_ok() {
                 let _ = wait.await;
             }
+        })
+    }
+}
+
+impl dyn Spawn {
+    /// The result of work that may block. Dropping the future gives it up: then work that has begun goes on
+    /// until it is done, and nobody waits for it.
+    pub fn with_files<T: Send + 'static>(
+        &self,
+        what: Arc<str>,
+        work: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> BoxFuture<Result<T>> {
+        let (sender, receiver) = futures_channel::oneshot::channel();
+        let unbegun = move || {
+            if !sender.is_canceled() {
+                // Whoever has stopped waiting needs no result.
+                let _ = sender.send(work());
+            }
+        };
+        self.spawn_file_work(what, Box::new(unbegun));
+        Box::pin(async move {
+            receiver.await.unwrap_or_else(|_| Err(internal!("work with files failed unexpectedly")))
         })
     }
 }

@@ -308,16 +308,14 @@ impl GraphBuilder {
             };
             if let Some(name) = &arg.type_list_attr {
                 let types = outputs.iter().map(|&output| self.dtype(output)).collect();
-                attrs
-                    .entry(name.clone())
-                    .or_insert_with(|| AttrValue::List(AttrList::Types(types)));
+                attrs.insert_new(name, AttrValue::List(AttrList::Types(types)));
             }
             if let Some(name) = &arg.number_attr {
-                attrs.entry(name.clone()).or_insert_with(|| AttrValue::Int(outputs.len() as i64));
+                attrs.insert_new(name, AttrValue::Int(outputs.len() as i64));
             }
             if let (Some(name), Some(&first)) = (&arg.type_attr, outputs.first()) {
                 let dtype = self.dtype(first);
-                attrs.entry(name.clone()).or_insert(AttrValue::Type(dtype));
+                attrs.insert_new(name, AttrValue::Type(dtype));
             }
         }
         Ok(())

@@ -54,6 +54,12 @@ pub trait Kernel: fmt::Debug + Send + Sync + 'static {
         None
     }
 
+    /// Whether the computation may block, as everything does that touches a file: then threads that do
+    /// nothing else run it, and a step that is cancelled does not wait for it.
+    fn blocks(&self) -> bool {
+        false
+    }
+
     /// About how many nanoseconds the computation takes. The executor runs cheap nodes where it
     /// stands and spreads expensive ones over threads. The default supposes a pass over the data.
     fn cost(&self, inputs: &[Value]) -> u64 {

@@ -1,8 +1,7 @@
 //! Every parser that somebody else's bytes can reach, and bytes that nobody would send.
 //!
 //! A target is a function from bytes to nothing: it may refuse them in any way but a panic, and must
-//! end. [`TARGETS`] run for a fixed count in the tests, for minutes with `cargo xtask fuzz`, and under
-//! libFuzzer with cargo-fuzz (`fuzz/`), which needs a nightly compiler.
+//! end. [`TARGETS`] run for a fixed count in the tests, and for minutes with `cargo xtask fuzz`.
 
 mod mutate;
 mod wire;

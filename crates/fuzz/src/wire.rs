@@ -158,13 +158,8 @@ fn link_seeds() -> Vec<Vec<u8>> {
 
 /// A graph that a client sends.
 fn graphs(bytes: &[u8]) {
-    let Ok(message) = pb::GraphDef::decode(bytes) else { return };
     let ops = library();
-    let (Ok(nodes), Ok(library)) =
-        (graph_wire::node_defs(&message), graph_wire::library(message.library.as_ref()))
-    else {
-        return;
-    };
+    let Ok((nodes, library)) = graph_wire::graph(bytes.to_vec().into()) else { return };
     if let Ok(graph) = Graph::from_nodes(nodes, Arc::new(library), &*ops) {
         // What was read can be written.
         let _ = graph_wire::graph_def(&graph);

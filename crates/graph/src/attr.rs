@@ -1,13 +1,11 @@
 //! Attribute values of nodes and functions.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use bytes::Bytes;
 use tensorfleet_tensor::{DType, PartialShape, Tensor};
 
-/// The attributes of a node, by name.
-pub type AttrMap = BTreeMap<String, AttrValue>;
+use crate::AttrMap;
 
 /// The value of one attribute.
 #[derive(Clone, Debug)]
@@ -68,6 +66,22 @@ impl AttrList {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// Whether two lists have the same values, bit by bit where they are numbers.
+    fn same(&self, other: &AttrList) -> bool {
+        match (self, other) {
+            (AttrList::Strings(a), AttrList::Strings(b)) => a == b,
+            (AttrList::Ints(a), AttrList::Ints(b)) => a == b,
+            (AttrList::Floats(a), AttrList::Floats(b)) => {
+                a.iter().map(|v| v.to_bits()).eq(b.iter().map(|v| v.to_bits()))
+            }
+            (AttrList::Bools(a), AttrList::Bools(b)) => a == b,
+            (AttrList::Types(a), AttrList::Types(b)) => a == b,
+            (AttrList::Shapes(a), AttrList::Shapes(b)) => a == b,
+            // The long form tells tensors apart to the last element.
+            _ => format!("{self:#?}") == format!("{other:#?}"),
+        }
+    }
 }
 
 impl AttrValue {
@@ -79,6 +93,9 @@ impl AttrValue {
             (AttrValue::Float(a), AttrValue::Float(b)) => a.to_bits() == b.to_bits(),
             (AttrValue::Bool(a), AttrValue::Bool(b)) => a == b,
             (AttrValue::Type(a), AttrValue::Type(b)) => a == b,
+            (AttrValue::Shape(a), AttrValue::Shape(b)) => a == b,
+            (AttrValue::Placeholder(a), AttrValue::Placeholder(b)) => a == b,
+            (AttrValue::Unset, AttrValue::Unset) => true,
             (AttrValue::Func(a), AttrValue::Func(b)) => {
                 a.name == b.name && same_attrs(&a.attrs, &b.attrs)
             }
@@ -93,8 +110,8 @@ impl AttrValue {
             }
             (AttrValue::List(AttrList::Empty), AttrValue::List(list))
             | (AttrValue::List(list), AttrValue::List(AttrList::Empty)) => list.is_empty(),
-            // The long form tells tensors apart to the last element.
-            _ => format!("{self:#?}") == format!("{other:#?}"),
+            (AttrValue::List(a), AttrValue::List(b)) => a.same(b),
+            _ => false,
         }
     }
 

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use crate::attr::same_attrs;
+use crate::layers::Layers;
 use crate::{AttrMap, Func, NodeDef, OpDef};
 
 /// A function as a client defines it. Inputs of its nodes are `argument`, `node:output:index` or
@@ -46,12 +47,13 @@ impl FunctionDef {
     }
 }
 
-/// The functions that a graph's nodes may call.
+/// The functions that a graph's nodes may call. A copy costs little, however many there are, and so does
+/// adding to it.
 #[derive(Clone, Debug, Default)]
 pub struct FunctionLibrary {
-    functions: FxHashMap<String, Arc<FunctionDef>>,
+    functions: Layers<Arc<FunctionDef>>,
     /// For a function, the function that computes its gradient.
-    gradients: FxHashMap<String, String>,
+    gradients: Layers<String>,
 }
 
 impl FunctionLibrary {
@@ -82,8 +84,12 @@ impl FunctionLibrary {
 
     /// Adds all functions of `other`.
     pub fn merge(&mut self, other: &FunctionLibrary) {
-        self.functions.extend(other.functions.iter().map(|(k, v)| (k.clone(), Arc::clone(v))));
-        self.gradients.extend(other.gradients.iter().map(|(k, v)| (k.clone(), v.clone())));
+        for function in other.iter() {
+            self.insert(Arc::clone(function));
+        }
+        for (function, gradient) in other.gradients() {
+            self.insert_gradient(function.to_owned(), gradient.to_owned());
+        }
     }
 
     /// All functions that a call of `function` may reach: what it was made of, once it is compiled.
@@ -109,17 +115,17 @@ impl FunctionLibrary {
 
     /// Whether there are no functions.
     pub fn is_empty(&self) -> bool {
-        self.functions.is_empty()
+        self.functions.iter().next().is_none()
     }
 
     /// All functions, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<FunctionDef>> {
-        self.functions.values()
+        self.functions.iter().map(|(_, function)| function)
     }
 
     /// All gradient registrations, in no particular order.
     pub fn gradients(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.gradients.iter().map(|(function, gradient)| (function.as_str(), gradient.as_str()))
+        self.gradients.iter().map(|(function, gradient)| (function, gradient.as_str()))
     }
 }
 

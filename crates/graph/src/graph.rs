@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use tensorfleet_tensor::{Result, invalid_argument};
 
+use crate::attr::same_attrs;
 use crate::node::parse_tensor_name;
 use crate::validate;
-use crate::{AttrMap, FunctionLibrary, Node, NodeDef, NodeId, OpDef, Output, Signature};
+use crate::{AttrMap, AttrValue, FunctionLibrary, Node, NodeDef, NodeId, OpDef, Output, Signature};
 
 /// Finds the definition of an op by its name.
 pub trait OpLookup {
@@ -58,17 +59,20 @@ impl Graph {
         let first = self.nodes.len();
         let mut inputs = Vec::with_capacity(defs.len());
         let mut signatures = SignatureCache::default();
+        let (mut texts, mut attributes) = (Texts::default(), Attributes::default());
+        self.nodes.reserve(defs.len());
+        self.by_name.reserve(defs.len());
         for def in defs {
             validate::node_name(&def.name)?;
             inputs.push(def.inputs);
-            let signature =
+            let (attrs, signature) =
                 signatures.resolve(&def.op, &def.name, def.attrs, &self.library, ops)?;
-            let (attrs, signature) = signature;
+            let op = texts.share(&def.op);
             self.insert(Node {
                 name: def.name.into(),
-                op: def.op.into(),
-                device: def.device.into(),
-                attrs: Arc::new(attrs),
+                attrs: attributes.share(&op, attrs),
+                op,
+                device: texts.share(&def.device),
                 inputs: Vec::new(),
                 control_inputs: Vec::new(),
                 signature,
@@ -235,6 +239,40 @@ impl Graph {
             });
         }
         kept
+    }
+}
+
+/// Texts that many nodes have in common.
+#[derive(Default)]
+struct Texts(FxHashSet<Arc<str>>);
+
+impl Texts {
+    fn share(&mut self, text: &str) -> Arc<str> {
+        if let Some(known) = self.0.get(text) {
+            return Arc::clone(known);
+        }
+        let text: Arc<str> = text.into();
+        self.0.insert(Arc::clone(&text));
+        text
+    }
+}
+
+/// Nodes of one op mostly repeat the attributes of the one before.
+#[derive(Default)]
+struct Attributes(FxHashMap<Arc<str>, Arc<AttrMap>>);
+
+impl Attributes {
+    fn share(&mut self, op: &Arc<str>, attrs: AttrMap) -> Arc<AttrMap> {
+        // Constants differ, and it would take long to see that large ones do.
+        let has_tensor = attrs.values().any(|value| matches!(value, AttrValue::Tensor(_)));
+        match self.0.get(op).filter(|known| !has_tensor && same_attrs(known, &attrs)) {
+            Some(known) => Arc::clone(known),
+            None => {
+                let attrs = Arc::new(attrs);
+                self.0.insert(Arc::clone(op), Arc::clone(&attrs));
+                attrs
+            }
+        }
     }
 }
 

@@ -1,15 +1,18 @@
 //! Graphs: nodes, edges, attributes, functions, and the signatures that give them types.
 
 mod attr;
+mod attr_map;
 mod function;
 mod graph;
+mod layers;
 mod node;
 mod op_def;
 pub mod op_def_text;
 mod validate;
 pub mod wire;
 
-pub use attr::{AttrList, AttrMap, AttrValue, Func};
+pub use attr::{AttrList, AttrValue, Func};
+pub use attr_map::AttrMap;
 pub use function::{FunctionDef, FunctionLibrary};
 pub use graph::{Graph, OpLookup, find_def, signature};
 pub use node::{Node, NodeDef, NodeId, Output, Signature, parse_tensor_name};

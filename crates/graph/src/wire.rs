@@ -3,30 +3,49 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use prost::Message;
 use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_tensor::wire as tensor_wire;
-use tensorfleet_tensor::{DType, Result};
+use tensorfleet_tensor::{DType, Result, internal};
 
 use crate::{
     ArgDef, AttrDef, AttrList, AttrMap, AttrValue, Func, FunctionDef, FunctionLibrary, Graph,
     NodeDef, OpDef,
 };
 
+/// A `GraphDef` whose nodes are still encoded: as messages they take many times their memory.
+#[derive(Clone, PartialEq, Message)]
+struct EncodedNodes {
+    #[prost(bytes = "bytes", repeated, tag = "1")]
+    node: Vec<Bytes>,
+    #[prost(message, optional, tag = "2")]
+    library: Option<pb::FunctionDefLibrary>,
+}
+
+/// Reads a graph and its functions.
+pub fn graph(message: Bytes) -> Result<(Vec<NodeDef>, FunctionLibrary)> {
+    let wrong = |error: prost::DecodeError| internal!("{error}");
+    let EncodedNodes { node: nodes, library: functions } =
+        EncodedNodes::decode(message).map_err(wrong)?;
+    // From a slice, so that what is kept is copied: otherwise it would keep the whole message.
+    let decode = |node: Bytes| pb::NodeDef::decode(&node[..]).map_err(wrong);
+    let nodes = nodes.into_iter().map(|node| node_def(decode(node)?));
+    Ok((nodes.collect::<Result<_>>()?, library(functions.as_ref())?))
+}
+
 /// Reads the nodes of a graph.
-pub fn node_defs(message: &pb::GraphDef) -> Result<Vec<NodeDef>> {
-    message.node.iter().map(node_def).collect()
+pub fn node_defs(message: pb::GraphDef) -> Result<Vec<NodeDef>> {
+    message.node.into_iter().map(node_def).collect()
 }
 
 /// Reads one node.
-pub fn node_def(message: &pb::NodeDef) -> Result<NodeDef> {
-    Ok(NodeDef {
-        name: message.name.clone(),
-        op: message.op.clone(),
-        device: message.device.clone(),
-        inputs: message.input.clone(),
-        attrs: attr_map(&message.attr).map_err(|error| error.at_node(&message.name))?,
-    })
+pub fn node_def(message: pb::NodeDef) -> Result<NodeDef> {
+    let pb::NodeDef { name, op, device, input, attr, .. } = message;
+    let attrs: Result<AttrMap> =
+        attr.into_iter().map(|(name, value)| Ok((name, attr_value(&value)?))).collect();
+    let attrs = attrs.map_err(|error| error.at_node(&name))?;
+    Ok(NodeDef { name, op, device, inputs: input, attrs })
 }
 
 /// Reads a library of functions.
@@ -54,7 +73,7 @@ pub fn function_def(message: &pb::FunctionDef) -> Result<FunctionDef> {
         signature: Arc::new(signature),
         attrs: attr_map(&message.attr)?,
         arg_attrs: arg_attrs?,
-        nodes: message.node_def.iter().map(node_def).collect::<Result<_>>()?,
+        nodes: message.node_def.iter().cloned().map(node_def).collect::<Result<_>>()?,
         returns: message.ret.clone(),
         control_returns: message.control_ret.clone(),
     })

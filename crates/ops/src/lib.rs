@@ -12,6 +12,7 @@ mod dataset;
 mod functional;
 mod image;
 mod io;
+mod late;
 mod linalg;
 mod list;
 mod logging;

@@ -144,6 +144,12 @@ pub struct NodePlacement {
 
 /// Computes nodes at planning time, so that the planner needs no kernels.
 pub trait Evaluate {
+    /// Fails when nobody waits for the plan any more: asked between passes, and before each node that is
+    /// computed.
+    fn go_on(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// The outputs of a stateless node for constant inputs; nothing if it cannot be computed.
     fn evaluate(&self, node: &Node, inputs: Vec<Tensor>) -> Option<Vec<Tensor>>;
 }
@@ -162,6 +168,7 @@ pub fn plan(
     validate(&step.graph)?;
     placement.check()?;
     placement.apply(graph, &mut step.graph)?;
+    evaluate.go_on()?;
     let (mut step, had_calls) = lower::lower_step(step, ops, options)?;
     if had_calls {
         validate(&step.graph)?;
@@ -169,11 +176,13 @@ pub fn plan(
         let placement = place::place(&unplaced, None, Calls::Final, devices, options);
         placement.apply(&unplaced, &mut step.graph)?;
     }
+    evaluate.go_on()?;
     let placement = if options.log_device_placement { report(&step.graph) } else { Vec::new() };
     if options.optimize {
         step = optimise::optimise(step, ops, evaluate)?;
     }
     reads::read_in_place(&mut step.graph, &**ops)?;
+    evaluate.go_on()?;
     let args = number_args(&mut step.graph);
     let partitions = partition(&step.graph, devices.all, &**ops)?;
     for partition in &partitions {

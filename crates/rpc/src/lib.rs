@@ -14,6 +14,7 @@ mod master_client;
 mod neighbours;
 mod patience;
 mod peers;
+mod raw;
 mod recent;
 mod recv_tensor;
 mod server;

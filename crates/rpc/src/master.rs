@@ -12,7 +12,7 @@ use crate::activity::{Activity, Work};
 use crate::grpc::{Services, unary};
 use crate::recent::RecentRequests;
 use crate::status::reply;
-use crate::wire;
+use crate::{raw, wire};
 
 /// Serves a [`Master`].
 #[derive(Clone, Debug)]
@@ -29,11 +29,6 @@ fn error_in_body(error: &Error) -> pb::RunStepResponse {
         status_error_message: error.message().to_owned(),
         ..Default::default()
     }
-}
-
-/// The number of nodes of a graph.
-fn size(graph: &Option<pb::GraphDef>) -> usize {
-    graph.as_ref().map_or(0, |graph| graph.node.len())
 }
 
 impl MasterHandler {
@@ -61,7 +56,7 @@ impl MasterHandler {
 
     pub(crate) async fn create_session(
         &self,
-        request: pb::CreateSessionRequest,
+        request: raw::CreateSessionRequest,
     ) -> Result<Response<pb::CreateSessionResponse>, Status> {
         reply(
             async {
@@ -69,7 +64,8 @@ impl MasterHandler {
                 let mut options = wire::session_options(request.config.as_ref())?;
                 options.target = request.target;
                 let graph_def = request.graph_def;
-                let (size, read) = (size(&graph_def), move || wire::graph(graph_def.as_ref()));
+                let size = wire::graph_size(&graph_def);
+                let read = move || wire::graph(graph_def);
                 let (nodes, library) = self.master.world().aside_if_large(size, read).await?;
                 let session = self.master.create_session(nodes, library, options).await?;
                 Ok(pb::CreateSessionResponse {
@@ -83,14 +79,14 @@ impl MasterHandler {
 
     pub(crate) async fn extend_session(
         &self,
-        request: pb::ExtendSessionRequest,
+        request: raw::ExtendSessionRequest,
     ) -> Result<Response<pb::ExtendSessionResponse>, Status> {
         let outcome = async {
             let session = self.master.session(&request.session_handle)?;
             let (graph_def, version) = (request.graph_def, request.current_graph_version);
-            let size = size(&graph_def);
+            let size = wire::graph_size(&graph_def);
             let extended = self.master.world().aside_if_large(size, move || {
-                let (nodes, library) = wire::graph(graph_def.as_ref())?;
+                let (nodes, library) = wire::graph(graph_def)?;
                 session.extend(nodes, library, Some(version))
             });
             Ok(pb::ExtendSessionResponse { new_graph_version: extended.await? })

@@ -2,20 +2,21 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use tensorfleet_cluster::{Callable, RunOptions, SessionOptions, StepCall, StepReply, Threads};
 use tensorfleet_framework::DeviceName;
 use tensorfleet_graph::wire as graph_wire;
-use tensorfleet_graph::{FunctionLibrary, NodeDef};
 use tensorfleet_planner::{Connection, Device};
 use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_runtime::NodeRecord;
 use tensorfleet_tensor::wire as tensor_wire;
 use tensorfleet_tensor::{Result, Tensor, invalid_argument};
 
-/// Reads a graph and its functions.
-pub(crate) fn graph(message: Option<&pb::GraphDef>) -> Result<(Vec<NodeDef>, FunctionLibrary)> {
-    let Some(message) = message else { return Ok((Vec::new(), FunctionLibrary::default())) };
-    Ok((graph_wire::node_defs(message)?, graph_wire::library(message.library.as_ref())?))
+pub(crate) use tensorfleet_graph::wire::graph;
+
+/// About how many nodes a graph has.
+pub(crate) fn graph_size(message: &Bytes) -> usize {
+    message.len() / 64
 }
 
 /// Reads what a client asks of its session.

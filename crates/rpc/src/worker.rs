@@ -18,9 +18,8 @@ use crate::grpc::{Services, unary};
 use crate::link::{Introductions, Offer, asked, asked_to_confirm, confirm};
 use crate::peers::ClusterPeers;
 use crate::recent::RecentRequests;
-use crate::recv_tensor;
 use crate::status::{reply, to_status};
-use crate::wire;
+use crate::{raw, recv_tensor, wire};
 
 /// Serves a [`Worker`].
 #[derive(Clone, Debug)]
@@ -141,10 +140,10 @@ impl WorkerHandler {
         Ok(shared)
     }
 
-    fn register(&self, request: pb::RegisterGraphRequest) -> Result<String> {
+    fn register(&self, request: raw::RegisterGraphRequest) -> Result<String> {
         let session =
             self.session_handle(request.session_handle, request.create_worker_session_called)?;
-        let (nodes, library) = wire::graph(request.graph_def.as_ref())?;
+        let (nodes, library) = wire::graph(request.graph_def)?;
         let graph = Graph::from_nodes(nodes, Arc::new(library), &*self.task.registry)?;
         self.worker.register_graph(&session, &graph)
     }
@@ -242,7 +241,7 @@ impl WorkerHandler {
 
     pub(crate) async fn register_graph(
         &self,
-        request: pb::RegisterGraphRequest,
+        request: raw::RegisterGraphRequest,
     ) -> Result<Response<pb::RegisterGraphResponse>, Status> {
         let handler = self.clone();
         // A graph may be large, and others need this thread.

@@ -88,6 +88,8 @@ pub(crate) enum Kind {
         takes_dead: bool,
     },
     Async(Arc<dyn AsyncKernel>),
+    /// Runs where it may block.
+    File(Arc<dyn Kernel>),
     Switch,
     SwitchN,
     Merge,
@@ -103,6 +105,13 @@ pub(crate) enum Kind {
     Arg(usize),
     /// The position of the result among those that the graph has.
     Retval(usize),
+}
+
+impl Kind {
+    /// Whether the node may have to wait for something.
+    pub(crate) fn waits(&self) -> bool {
+        matches!(self, Kind::Async(_) | Kind::File(_))
+    }
 }
 
 /// Kernels of stateful nodes, which keep their state over all steps of a session, whatever the
@@ -269,6 +278,7 @@ impl Compiler<'_> {
                 .ok_or_else(|| invalid_argument!("the index of an argument is out of range"))
         };
         Ok(match implementation {
+            Implementation::Compute(kernel) if kernel.blocks() => Kind::File(kernel),
             Implementation::Compute(kernel) => {
                 let takes_dead = kernel.takes_dead_inputs();
                 Kind::Compute { kernel, takes_dead }
@@ -293,8 +303,7 @@ impl Compiler<'_> {
     }
 
     fn add(&mut self, id: NodeId, node: &Node, kind: Kind) {
-        let passes_references =
-            matches!(&kind, Kind::Compute { kernel, .. } if kernel.passes_references());
+        let passes_references = matches!(&kind, Kind::Compute { kernel, .. } | Kind::File(kernel) if kernel.passes_references());
         let layout = &mut self.executable.frames[self.frames.frame_of[id.index()] as usize];
         let (local, first_slot) = (layout.pending.len() as u32, layout.slots as u32);
         layout.pending.push(match kind {
@@ -366,7 +375,7 @@ impl Compiler<'_> {
             .filter(|(_, node)| node.inputs.is_empty() && node.control_inputs.is_empty())
             .map(|(index, _)| index)
             .collect();
-        roots.sort_by_key(|&index| !matches!(nodes[index as usize].kind, Kind::Async(_)));
+        roots.sort_by_key(|&index| !nodes[index as usize].kind.waits());
         self.executable.roots = roots;
     }
 }

@@ -3,6 +3,7 @@
 //! This crate knows no network and no op.
 
 mod executable;
+mod files;
 mod frames;
 mod fuse;
 mod operation;
@@ -16,6 +17,7 @@ mod trace;
 mod turn;
 
 pub use executable::{Executable, KernelCache, NewKernels};
+pub use files::FileReport;
 pub use operation::Operation;
 pub use pool::{ComputePool, Job};
 pub use rendezvous::LocalRendezvous;

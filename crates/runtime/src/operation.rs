@@ -12,7 +12,7 @@ use tensorfleet_kernels::FlushDenormals;
 use tensorfleet_tensor::{Result, internal, invalid_argument};
 
 use crate::pool::{ComputePool, may_compute};
-use crate::run::{EXPENSIVE, compute, guarded, read_references};
+use crate::run::{EXPENSIVE, compute, compute_with_files, guarded, read_references};
 use crate::turn;
 
 /// An op with its attributes and its kernel. Any number of steps may run it at once.
@@ -50,7 +50,7 @@ impl Operation {
     /// Whether the op takes so long with these inputs that it should run on the pool.
     pub fn takes_long(&self, inputs: &[Value]) -> bool {
         match &self.kernel {
-            Implementation::Compute(kernel) => kernel.cost(inputs) > EXPENSIVE,
+            Implementation::Compute(kernel) => !kernel.blocks() && kernel.cost(inputs) > EXPENSIVE,
             Implementation::Async(_) | Implementation::ControlFlow(_) => false,
         }
     }
@@ -69,6 +69,13 @@ impl Operation {
         let frame = FrameIteration::default();
         let _flush = FlushDenormals::new();
         match &self.kernel {
+            Implementation::Compute(kernel) if kernel.blocks() => {
+                let (kernel, name) = (Arc::clone(kernel), Arc::clone(&self.name));
+                let outputs = self.num_outputs;
+                let work =
+                    compute_with_files(kernel, name, Arc::clone(step), frame, inputs, outputs);
+                Ok(Started::Waiting(work))
+            }
             Implementation::Compute(kernel) => guarded(|| {
                 let mut outputs = Values::new();
                 outputs.resize(self.num_outputs, Value::Empty);

@@ -7,9 +7,15 @@ use std::sync::Arc;
 use tensorfleet_kernels::Threads;
 use tensorfleet_kernels::parallel::{self, is_pool_thread};
 
+use crate::files::{FileReport, FileThreads, MOST_THREADS};
+
 /// Runs steps' nodes and tasks as its jobs; kernels share their work on its threads.
 #[derive(Debug)]
-pub struct ComputePool(Kind);
+pub struct ComputePool {
+    kind: Kind,
+    /// For what may block: no job does.
+    files: FileThreads,
+}
 
 #[derive(Debug)]
 enum Kind {
@@ -33,17 +39,19 @@ pub type Job = Box<dyn FnOnce() + Send>;
 impl ComputePool {
     /// Starts a pool of `threads` threads.
     pub fn new(threads: usize) -> std::io::Result<ComputePool> {
-        Ok(ComputePool(Kind::Threads(Threads::new(threads)?)))
+        let kind = Kind::Threads(Threads::new(threads)?);
+        Ok(ComputePool { kind, files: FileThreads::new(MOST_THREADS) })
     }
 
     /// A pool without threads: each job is given to `run`, which runs it when and where it likes.
     pub fn inline(run: impl Fn(Job) + Send + Sync + 'static) -> ComputePool {
-        ComputePool(Kind::Given(Given(Arc::new(run))))
+        let kind = Kind::Given(Given(Arc::new(run)));
+        ComputePool { kind, files: FileThreads::new(0) }
     }
 
     /// How many jobs run at once.
     pub fn threads(&self) -> usize {
-        match &self.0 {
+        match &self.kind {
             Kind::Threads(threads) => threads.threads(),
             Kind::Given(_) => 1,
         }
@@ -51,15 +59,28 @@ impl ComputePool {
 
     /// Queues a job.
     pub fn spawn(&self, job: impl FnOnce() + Send + 'static) {
-        match &self.0 {
+        match &self.kind {
             Kind::Threads(threads) => threads.spawn(job),
             Kind::Given(given) => given.push(job),
         }
     }
 
+    /// Queues work that may block, which the log calls `what`.
+    pub(crate) fn spawn_file_work(&self, what: Arc<str>, work: Job) {
+        match &self.kind {
+            Kind::Threads(_) => self.files.push(what, work),
+            Kind::Given(given) => given.push(work),
+        }
+    }
+
+    /// What the threads that may block are busy with.
+    pub fn file_report(&self) -> FileReport {
+        self.files.report()
+    }
+
     /// The queue of the pool, for those that must not keep its threads.
     pub(crate) fn jobs(&self) -> Jobs {
-        match &self.0 {
+        match &self.kind {
             Kind::Threads(threads) => Jobs::Threads(threads.jobs()),
             Kind::Given(given) => Jobs::Given(given.clone()),
         }

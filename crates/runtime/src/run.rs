@@ -477,6 +477,17 @@ impl Work {
                     Started::Waiting(future) => self.wait(run, ready, future),
                 }
             }
+            Kind::File(kernel) => {
+                let inputs = self.take_inputs(ready, node)?;
+                let place = self.state.place(ready);
+                let (kernel, name) = (Arc::clone(kernel), Arc::clone(&node.name));
+                let (step, outputs) = (Arc::clone(&run.step), node.num_outputs as usize);
+                let mut work = compute_with_files(kernel, name, step, place, inputs, outputs);
+                if let Some(trace) = run.trace.clone() {
+                    work = Box::pin(traced(work, trace, Arc::clone(&run.executable), ready.node));
+                }
+                self.wait(run, ready, work);
+            }
             Kind::Retval(position) => {
                 let inputs = self.state.claim_inputs(ready, node);
                 read_references(inputs, &node.name, &node.takes_ref)?;
@@ -638,6 +649,41 @@ pub(crate) fn guarded<T>(kernel: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(kernel)).unwrap_or_else(|panic| {
         Err(internal!("the kernel failed unexpectedly: {}", panic_text(&*panic)))
     })
+}
+
+/// Runs a kernel that may block, on threads for that. Of the run it keeps only what it needs, since it may
+/// be given up and still go on.
+pub(crate) fn compute_with_files(
+    kernel: Arc<dyn Kernel>,
+    name: Arc<str>,
+    step: Arc<StepContext>,
+    place: FrameIteration,
+    mut inputs: Values,
+    num_outputs: usize,
+) -> BoxFuture<Result<Outcome>> {
+    let spawner = Arc::clone(&step.spawner);
+    spawner.with_files(Arc::clone(&name), move || {
+        guarded(|| {
+            let mut outputs = Values::new();
+            outputs.resize(num_outputs, Value::Empty);
+            compute(&*kernel, &name, &step, place, &mut inputs, &mut outputs)?;
+            Ok(Outcome::Values(outputs))
+        })
+    })
+}
+
+/// Records a node that waits when it is done.
+async fn traced(
+    work: BoxFuture<Result<Outcome>>,
+    trace: Arc<Trace>,
+    executable: Arc<Executable>,
+    node: u32,
+) -> Result<Outcome> {
+    let started = trace.start();
+    let outcome = work.await?;
+    let outputs = if let Outcome::Values(values) = &outcome { &values[..] } else { &[] };
+    trace.record(&executable.nodes[node as usize], started, outputs);
+    Ok(outcome)
 }
 
 fn compute_traced(

@@ -16,6 +16,10 @@ impl Spawn for ComputePool {
         let task = Task { future: Mutex::new(Some(future)), state: AtomicU8::new(IDLE), jobs };
         Arc::new(task).wake();
     }
+
+    fn spawn_file_work(&self, what: Arc<str>, work: Box<dyn FnOnce() + Send>) {
+        ComputePool::spawn_file_work(self, what, work);
+    }
 }
 
 /// A future and whether it is queued. It is in the queue of the pool at most once.

@@ -23,6 +23,10 @@ impl Spawn for LocalTasks {
         let queue = QUEUE.with(Arc::clone);
         Arc::new(Task { future: Mutex::new(Some(future)), queue }).wake();
     }
+
+    fn spawn_file_work(&self, _: Arc<str>, work: Box<dyn FnOnce() + Send>) {
+        work();
+    }
 }
 
 struct Task {

@@ -91,8 +91,9 @@ impl Context {
     ) -> Result<Instance> {
         let func = Func { name: name.to_owned(), attrs: AttrMap::new() };
         let (registry, library) = (Arc::clone(&self.task.registry), Arc::clone(library));
-        let plan = self.task.world.aside(move || {
-            let (folding, options) = (Folding::new(&registry), Options::default());
+        let plan = self.task.world.aside(move |given_up| {
+            let folding = Folding::new(&registry).until(given_up);
+            let options = Options::default();
             plan_function(&func, &library, &registry, &folding, &options)
         });
         let mut graph = plan.await?;

@@ -161,14 +161,14 @@ impl Context {
         }
         let (own, _) = self.known_device(&call.device)?;
         let (registry, arg_devices) = (Arc::clone(&self.task.registry), call.arg_devices.clone());
-        let plan = self.task.world.aside(move || {
+        let plan = self.task.world.aside(move |given_up| {
             plan_multi_device_function(
                 &func,
                 &library,
                 &arg_devices,
                 &Devices { all: &devices, client: &devices[own] },
                 &registry,
-                &Folding::new(&registry),
+                &Folding::new(&registry).until(given_up),
                 &Options { allow_soft_placement: true, ..Options::default() },
             )
         });

@@ -11,11 +11,14 @@ use tensorfleet_planner::Evaluate;
 use tensorfleet_runtime::{LocalRendezvous, Operation};
 use tensorfleet_tensor::{Result, Tensor, unimplemented_error};
 
+use crate::world::GivenUp;
+
 /// Computes what depends on constants only, outside of any step.
 #[derive(Debug)]
 pub(crate) struct Folding<'a> {
     registry: &'a Registry,
     step: Arc<StepContext>,
+    given_up: GivenUp,
 }
 
 impl Folding<'_> {
@@ -28,11 +31,22 @@ impl Folding<'_> {
             parallelism: 1,
         };
         let rendezvous = Arc::new(LocalRendezvous::default());
-        Folding { registry, step: surroundings.step(StepId(0), step_resources(), rendezvous) }
+        let step = surroundings.step(StepId(0), step_resources(), rendezvous);
+        Folding { registry, step, given_up: GivenUp::default() }
+    }
+
+    /// For a plan that somebody may give up.
+    #[must_use]
+    pub(crate) fn until(self, given_up: &GivenUp) -> Self {
+        Folding { given_up: given_up.clone(), ..self }
     }
 }
 
 impl Evaluate for Folding<'_> {
+    fn go_on(&self) -> Result<()> {
+        self.given_up.check()
+    }
+
     fn evaluate(&self, node: &Node, inputs: Vec<Tensor>) -> Option<Vec<Tensor>> {
         let operation = Operation::new(node, self.registry, "CPU").ok()?;
         let inputs = inputs.into_iter().map(Value::Tensor).collect();
@@ -71,4 +85,6 @@ struct NoBackground;
 
 impl Spawn for NoBackground {
     fn spawn(&self, _: BoxFuture<()>) {}
+
+    fn spawn_file_work(&self, _: Arc<str>, _: Box<dyn FnOnce() + Send>) {}
 }

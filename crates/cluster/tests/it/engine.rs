@@ -143,7 +143,7 @@ fn what_contains_a_removed_function_goes_with_it() {
     functions.add(&unary("inner", "Neg")).unwrap();
     let mut outer = FunctionLibrary::default();
     let mut def = FunctionDef::clone(unary("outer", "inner").find("outer").unwrap());
-    def.nodes[0].attrs.clear();
+    def.nodes[0].attrs = AttrMap::new();
     outer.insert(Arc::new(def));
     functions.add(&outer).unwrap();
     let call = || execute(&fixture, "outer", AttrMap::new(), &[Tensor::scalar(3f32)]);

@@ -11,6 +11,7 @@ use tensorfleet_checkpoint::{Claim, bundle};
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Resource, cpu};
 use tensorfleet_tensor::{Code, Result, Tensor, already_exists, failed_precondition};
 
+use super::aside::{Aside, FileElements, Source};
 use super::dataset::{
     Cardinality, Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature,
     dataset,
@@ -176,20 +177,13 @@ impl Dataset for CacheDataset {
                     }),
                 })
             }
-            Place::File(name) => {
-                let files = files();
-                let components = self.signature.types.len();
-                if files.open(&format!("{name}.index")).is_ok() {
-                    let reader = bundle::Reader::open(files, name)?;
-                    return Ok(Box::new(Reading { reader, components, next: 0 }));
-                }
-                Ok(Box::new(Writing {
-                    input: scope.iterate(&*self.input)?,
-                    file: File::New(name.clone()),
-                    written: 0,
-                    components,
-                }))
-            }
+            Place::File(name) => Ok(Box::new(InFile {
+                name: name.clone(),
+                input: Arc::clone(&self.input),
+                components: self.signature.types.len(),
+                scope: scope.clone(),
+                elements: None,
+            })),
         }
     }
 }
@@ -239,9 +233,54 @@ fn key(element: u64, component: usize, components: usize) -> String {
     format!("{element:>7}_{component:>width$}")
 }
 
+/// Reads a file if there is one, and writes it otherwise.
+struct InFile {
+    name: String,
+    input: DatasetRef,
+    components: usize,
+    scope: Scope,
+    /// Absent until somebody asks.
+    elements: Option<Box<dyn Elements>>,
+}
+
+impl InFile {
+    async fn begin(&mut self) -> Result<Box<dyn Elements>> {
+        let (name, components) = (self.name.clone(), self.components);
+        let open = move || {
+            let files = files();
+            match files.open(&format!("{name}.index")) {
+                Ok(_) => bundle::Reader::open(files, &name).map(Some),
+                Err(_) => Ok(None),
+            }
+        };
+        if let Some(reader) = self.scope.with_files(open).await? {
+            let reading = Reading { reader, components, next: 0 };
+            return Ok(Box::new(FileElements::new(&self.scope, reading)));
+        }
+        Ok(Box::new(Writing {
+            input: self.scope.iterate(&*self.input)?,
+            file: Aside::new(&self.scope, File::New(self.name.clone())),
+            written: 0,
+            components,
+        }))
+    }
+}
+
+impl Elements for InFile {
+    fn next(&mut self) -> Pending<'_, Option<Element>> {
+        Box::pin(async move {
+            let elements = match self.elements.take() {
+                Some(elements) => elements,
+                None => self.begin().await?,
+            };
+            self.elements.insert(elements).next().await
+        })
+    }
+}
+
 struct Writing {
     input: Box<dyn Elements>,
-    file: File,
+    file: Aside<File, Option<Element>>,
     written: u64,
     components: usize,
 }
@@ -278,29 +317,45 @@ impl File {
     }
 }
 
+impl File {
+    /// Writes an element, or that there are no more, and passes it on.
+    fn write(
+        &mut self,
+        number: u64,
+        components: usize,
+        element: Option<Element>,
+    ) -> Result<Option<Element>> {
+        if let File::New(name) = self {
+            *self = File::open(name)?;
+        }
+        match (&mut *self, &element) {
+            (File::Open { writer, .. }, Some(element)) => {
+                for (component, tensor) in element.iter().enumerate() {
+                    writer.add(key(number, component, components), tensor)?;
+                }
+            }
+            (File::Open { .. }, None) => {
+                let complete = std::mem::replace(self, File::Complete);
+                if let File::Open { writer, _claim } = complete {
+                    writer.finish()?;
+                }
+            }
+            _ => return Ok(None),
+        }
+        Ok(element)
+    }
+}
+
 impl Elements for Writing {
     fn next(&mut self) -> Pending<'_, Option<Element>> {
         Box::pin(async move {
-            if let File::New(name) = &self.file {
-                self.file = File::open(name)?;
+            let mut element = None;
+            if !self.file.is_away() {
+                element = self.input.next().await?;
+                self.written += 1;
             }
-            let File::Open { writer, .. } = &mut self.file else { return Ok(None) };
-            let element = self.input.next().await?;
-            match &element {
-                Some(element) => {
-                    for (component, tensor) in element.iter().enumerate() {
-                        writer.add(key(self.written, component, self.components), tensor)?;
-                    }
-                    self.written += 1;
-                }
-                None => {
-                    let complete = std::mem::replace(&mut self.file, File::Complete);
-                    if let File::Open { writer, _claim } = complete {
-                        writer.finish()?;
-                    }
-                }
-            }
-            Ok(element)
+            let (number, components) = (self.written.saturating_sub(1), self.components);
+            self.file.run(move |file| file.write(number, components, element)).await
         })
     }
 }
@@ -311,7 +366,7 @@ struct Reading {
     next: u64,
 }
 
-impl Reading {
+impl Source for Reading {
     fn read(&mut self) -> Result<Option<Element>> {
         if !self.reader.contains(key(self.next, 0, self.components)) {
             return Ok(None);
@@ -321,12 +376,6 @@ impl Reading {
             .collect::<Result<_>>()?;
         self.next += 1;
         Ok(Some(element))
-    }
-}
-
-impl Elements for Reading {
-    fn next(&mut self) -> Pending<'_, Option<Element>> {
-        Box::pin(async move { self.read() })
     }
 }
 

@@ -6,8 +6,9 @@ use bytes::Bytes;
 use tensorfleet_framework::{Attrs, Op};
 use tensorfleet_tensor::{DType, Error, Result, Tensor, invalid_argument};
 
+use super::aside::{FileElements, Source};
 use super::dataset::{
-    Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature, dataset,
+    Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Signature, dataset,
 };
 use super::scope::Scope;
 use crate::record::{Compression, Stream, files};
@@ -192,8 +193,9 @@ impl Dataset for CsvDataset {
         &self.signature
     }
 
-    fn iterate(&self, _: &Scope) -> Result<Box<dyn Elements>> {
-        Ok(Box::new(Records { format: Arc::clone(&self.format), next_file: 0, open: None }))
+    fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
+        let records = Records { format: Arc::clone(&self.format), next_file: 0, open: None };
+        Ok(Box::new(FileElements::new(scope, records)))
     }
 }
 
@@ -211,7 +213,7 @@ enum End {
     File,
 }
 
-impl Records {
+impl Source for Records {
     fn read(&mut self) -> Result<Option<Element>> {
         let format = Arc::clone(&self.format);
         loop {
@@ -233,12 +235,6 @@ impl Records {
             }
             self.open = None;
         }
-    }
-}
-
-impl Elements for Records {
-    fn next(&mut self) -> Pending<'_, Option<Element>> {
-        Box::pin(async move { self.read() })
     }
 }
 

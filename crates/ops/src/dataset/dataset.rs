@@ -278,18 +278,23 @@ pub(super) trait MakeDataset: fmt::Debug + Send + Sync + Sized + 'static {
 
 /// The kernel of a node that makes a dataset.
 pub(super) const fn dataset<M: MakeDataset>() -> KernelDef {
-    cpu::<DatasetKernel<M>>()
+    cpu::<DatasetKernel<M, false>>()
+}
+
+/// The kernel of a node that reads files when it makes a dataset.
+pub(super) const fn file_dataset<M: MakeDataset>() -> KernelDef {
+    cpu::<DatasetKernel<M, true>>()
 }
 
 #[derive(Debug)]
-struct DatasetKernel<M> {
+struct DatasetKernel<M, const READS_FILES: bool> {
     maker: M,
     signature: Signature,
     op: Arc<str>,
     attrs: Arc<AttrMap>,
 }
 
-impl<M: MakeDataset> Kernel for DatasetKernel<M> {
+impl<M: MakeDataset, const READS_FILES: bool> Kernel for DatasetKernel<M, READS_FILES> {
     fn new(attrs: &Attrs<'_>) -> Result<Self> {
         Ok(DatasetKernel {
             maker: M::new(attrs)?,
@@ -309,6 +314,10 @@ impl<M: MakeDataset> Kernel for DatasetKernel<M> {
         };
         ctx.set_output(0, into_tensor(Arc::new(Made { dataset, origin })));
         Ok(())
+    }
+
+    fn blocks(&self) -> bool {
+        READS_FILES
     }
 
     /// Datasets only point at their inputs.

@@ -8,8 +8,9 @@ use tensorfleet_tensor::{
     DType, PartialShape, Result, Tensor, data_loss, invalid_argument, out_of_range,
 };
 
+use super::aside::{FileElements, Source};
 use super::dataset::{
-    Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature, dataset,
+    Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Signature, dataset,
 };
 use super::scope::Scope;
 use crate::record::{Compression, RecordReader, Stream, files};
@@ -241,8 +242,8 @@ impl Dataset for FileDataset {
         &self.signature
     }
 
-    fn iterate(&self, _: &Scope) -> Result<Box<dyn Elements>> {
-        Ok(Box::new(Contents {
+    fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
+        let contents = Contents {
             system: files(),
             files: Arc::clone(&self.files),
             compression: self.compression,
@@ -250,7 +251,8 @@ impl Dataset for FileDataset {
             format: self.format.clone(),
             next_file: 0,
             open: None,
-        }))
+        };
+        Ok(Box::new(FileElements::new(scope, contents)))
     }
 }
 
@@ -276,7 +278,7 @@ enum Open {
     Records(RecordReader),
 }
 
-impl Contents {
+impl Source for Contents {
     fn read(&mut self) -> Result<Option<Element>> {
         loop {
             if self.open.is_none() {
@@ -306,7 +308,9 @@ impl Contents {
             }
         }
     }
+}
 
+impl Contents {
     fn open_file(&self, name: &str, index: usize) -> Result<Open> {
         let mut stream = Stream::open(&*self.system, name, self.compression, self.buffer)?;
         match &self.format {
@@ -382,10 +386,4 @@ fn fixed(
     }
     let rest = ahead.split_off(record as usize);
     Ok(Some(std::mem::replace(ahead, rest)))
-}
-
-impl Elements for Contents {
-    fn next(&mut self) -> Pending<'_, Option<Element>> {
-        Box::pin(async move { self.read() })
-    }
 }

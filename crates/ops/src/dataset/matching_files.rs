@@ -6,8 +6,9 @@ use bytes::Bytes;
 use tensorfleet_framework::{Attrs, Op};
 use tensorfleet_tensor::{DType, PartialShape, Result, Tensor, invalid_argument, not_found};
 
+use super::aside::{FileElements, Source};
 use super::dataset::{
-    Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature, dataset,
+    Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Signature, dataset,
 };
 use super::scope::Scope;
 use crate::record::files;
@@ -68,13 +69,14 @@ impl Dataset for MatchingDataset {
         &self.signature
     }
 
-    fn iterate(&self, _: &Scope) -> Result<Box<dyn Elements>> {
-        Ok(Box::new(Matches {
+    fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
+        let matches = Matches {
             patterns: Arc::clone(&self.patterns),
             next: 0,
             found: Vec::new().into_iter(),
             any: false,
-        }))
+        };
+        Ok(Box::new(FileElements::new(scope, matches)))
     }
 }
 
@@ -86,7 +88,7 @@ struct Matches {
     any: bool,
 }
 
-impl Matches {
+impl Source for Matches {
     fn read(&mut self) -> Result<Option<Element>> {
         loop {
             if let Some(name) = self.found.next() {
@@ -103,11 +105,5 @@ impl Matches {
             self.next += 1;
             self.found = files().glob(&String::from_utf8_lossy(pattern))?.into_iter();
         }
-    }
-}
-
-impl Elements for Matches {
-    fn next(&mut self) -> Pending<'_, Option<Element>> {
-        Box::pin(async move { self.read() })
     }
 }

@@ -4,6 +4,7 @@
 //! iterator is a resource that runs through one, element by element. What iterators do ahead runs
 //! on the compute pool and ends with the iterator.
 
+mod aside;
 mod auto_shard;
 mod batch;
 mod cache;

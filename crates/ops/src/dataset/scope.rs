@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use tensorfleet_framework::{Background, Function, FunctionRunner, StepContext};
+use tensorfleet_framework::{Background, BoxFuture, Function, FunctionRunner, StepContext};
 use tensorfleet_graph::{Func, FunctionLibrary};
 use tensorfleet_tensor::{Code, Error, Result, Tensor, invalid_argument};
 
@@ -128,6 +128,14 @@ impl Scope {
         future: impl Future<Output = T> + Send + 'static,
     ) -> Task<T> {
         spawn(&**self.background.spawner(), future)
+    }
+
+    /// The result of work with files, which may block.
+    pub(super) fn with_files<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> BoxFuture<Result<T>> {
+        self.background.spawner().with_files(Arc::clone(&self.prefix), work)
     }
 
     /// The seeds of an iterator: the next of `generator`, or those of an earlier iteration that is

@@ -41,10 +41,8 @@ pub(super) fn encode_graph(graph: &DatasetGraph) -> Result<Vec<u8>> {
 pub(super) fn decode_graph(bytes: &[u8]) -> Result<DatasetGraph> {
     let message = pb::GraphDef::decode(bytes)
         .map_err(|_| invalid_argument!("Could not parse GraphDef from the given string"))?;
-    Ok(DatasetGraph {
-        nodes: graph_wire::node_defs(&message)?,
-        library: graph_wire::library(message.library.as_ref())?,
-    })
+    let library = graph_wire::library(message.library.as_ref())?;
+    Ok(DatasetGraph { nodes: graph_wire::node_defs(message)?, library })
 }
 
 /// Adds a tensor to a hash, to its last element.

@@ -1,13 +1,13 @@
 //! Whole files: `ReadFile`, `WriteFile`, `MatchingFiles`, `ImmutableConst`.
 
 use bytes::Bytes;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
 use tensorfleet_tensor::{
     DType, Result, Shape, Tensor, internal, invalid_argument, resource_exhausted,
     unimplemented_error,
 };
 
-use super::{FILE_COST, text};
+use super::text;
 use crate::record::files;
 
 pub(super) const OPS: &[Op] = &[
@@ -84,8 +84,8 @@ impl Kernel for ImmutableConst {
         Ok(())
     }
 
-    fn cost(&self, _: &[Value]) -> u64 {
-        FILE_COST
+    fn blocks(&self) -> bool {
+        true
     }
 }
 
@@ -108,8 +108,8 @@ impl Kernel for ReadFile {
         Ok(())
     }
 
-    fn cost(&self, _: &[Value]) -> u64 {
-        FILE_COST
+    fn blocks(&self) -> bool {
+        true
     }
 }
 
@@ -141,8 +141,8 @@ impl Kernel for WriteFile {
         write_file(&path, &contents)
     }
 
-    fn cost(&self, _: &[Value]) -> u64 {
-        FILE_COST
+    fn blocks(&self) -> bool {
+        true
     }
 }
 
@@ -172,8 +172,8 @@ impl Kernel for MatchingFiles {
         Ok(())
     }
 
-    fn cost(&self, _: &[Value]) -> u64 {
-        FILE_COST
+    fn blocks(&self) -> bool {
+        true
     }
 }
 

@@ -31,9 +31,6 @@ pub(super) const OPS: &[&[Op]] = &[
     save::OPS,
 ];
 
-/// Work with files takes a while: it belongs on threads that may wait for a disk.
-const FILE_COST: u64 = 1_000_000;
-
 /// A scalar string as text.
 fn text<'a>(tensor: &'a Tensor, what: &str) -> Result<Cow<'a, str>> {
     match tensor.strings()? {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use futures_channel::oneshot;
-use tensorfleet_framework::{BoxFuture, Resource};
+use tensorfleet_framework::{BoxFuture, Resource, Spawn};
 use tensorfleet_tensor::{Result, Tensor, cancelled, invalid_argument, unimplemented_error};
 
 use super::reader_source::{Record, Source};
@@ -45,8 +45,8 @@ impl State {
         self.started != self.finished
     }
 
-    fn start(&mut self, work: &[Tensor]) -> Result<()> {
-        let [component] = work else {
+    fn start(&mut self, work: Vec<Tensor>) -> Result<()> {
+        let [component] = &work[..] else {
             return Err(invalid_argument!("Expected single component queue"));
         };
         let Ok(names) = component.strings() else {
@@ -92,19 +92,38 @@ impl Reader {
     }
 
     /// Reads at least one record and at most `most`, from one work.
-    pub(super) async fn read(self: Arc<Self>, most: usize, work: NextWork) -> Result<Vec<Record>> {
+    pub(super) async fn read(
+        self: Arc<Self>,
+        most: usize,
+        work: NextWork,
+        spawner: Arc<dyn Spawn>,
+    ) -> Result<Vec<Record>> {
         if most == 0 {
             return Ok(Vec::new());
         }
-        let _turn = self.turn().await?;
+        let mut turn = self.turn().await?;
+        let mut queued = None;
         loop {
-            let records = self.lock().read(most)?;
+            // The turn goes along: whoever gives up leaves it to a file that hangs.
+            let reader = Arc::clone(&self);
+            let read = spawner.with_files(self.name.as_str().into(), move || {
+                let mut state = reader.lock();
+                if let Some(work) = queued {
+                    state.start(work)?;
+                }
+                let records = state.read(most)?;
+                if records.is_empty() {
+                    state.work = Bytes::new();
+                }
+                drop(state);
+                Ok((turn, records))
+            });
+            let records;
+            (turn, records) = read.await?;
             if !records.is_empty() {
                 return Ok(records);
             }
-            self.lock().work = Bytes::new();
-            let work = work().await?;
-            self.lock().start(&work)?;
+            queued = Some(work().await?);
         }
     }
 

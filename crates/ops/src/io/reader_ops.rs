@@ -1,9 +1,6 @@
 //! What is done with readers.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
 
 use tensorfleet_framework::{
     AsyncContext, AsyncKernel, Attrs, Kernel, KernelContext, Op, Outcome, Started, Value, cpu,
@@ -141,15 +138,11 @@ impl AsyncKernel for Read {
         let most = if several { ctx.input(2)?.scalar_value::<i64>()? } else { 1 };
         let most = usize::try_from(most)
             .map_err(|_| invalid_argument!("num_records must be >= 0, got {most}"))?;
-        let mut read = Box::pin(async move {
-            let records = reader.read(most, work).await?;
+        let spawner = Arc::clone(&ctx.step.spawner);
+        Ok(Started::Waiting(Box::pin(async move {
+            let records = reader.read(most, work, spawner).await?;
             output(records, several)
-        });
-        // Mostly a file is open and its next record is at hand.
-        match Pin::new(&mut read).poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(outcome) => Ok(Started::Done(outcome?)),
-            Poll::Pending => Ok(Started::Waiting(read)),
-        }
+        })))
     }
 }
 
@@ -178,6 +171,10 @@ impl Kernel for Produced {
         ctx.set_output(0, Tensor::scalar(produced));
         Ok(())
     }
+
+    fn blocks(&self) -> bool {
+        true
+    }
 }
 
 #[derive(Debug)]
@@ -193,6 +190,10 @@ impl Kernel for Completed {
         ctx.set_output(0, Tensor::scalar(completed));
         Ok(())
     }
+
+    fn blocks(&self) -> bool {
+        true
+    }
 }
 
 #[derive(Debug)]
@@ -206,6 +207,10 @@ impl Kernel for Reset {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         reader_of(ctx)?.reset();
         Ok(())
+    }
+
+    fn blocks(&self) -> bool {
+        true
     }
 }
 
@@ -221,6 +226,10 @@ impl Kernel for Save {
         let state = reader_of(ctx)?.save()?;
         ctx.set_output(0, Tensor::string(state));
         Ok(())
+    }
+
+    fn blocks(&self) -> bool {
+        true
     }
 }
 
@@ -242,5 +251,9 @@ impl Kernel for Restore {
                 state.shape()
             )),
         }
+    }
+
+    fn blocks(&self) -> bool {
+        true
     }
 }

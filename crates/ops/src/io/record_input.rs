@@ -96,8 +96,8 @@ impl Kernel for RecordInput {
         Ok(())
     }
 
-    fn cost(&self, _: &[tensorfleet_framework::Value]) -> u64 {
-        super::FILE_COST
+    fn blocks(&self) -> bool {
+        true
     }
 }
 

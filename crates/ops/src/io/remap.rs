@@ -4,13 +4,13 @@
 use std::collections::HashMap;
 
 use tensorfleet_checkpoint::Checkpoint;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
 use tensorfleet_tensor::{
     DType, Result, Shape, Tensor, failed_precondition, invalid_argument, not_found, out_of_range,
     unimplemented_error,
 };
 
-use super::{FILE_COST, text};
+use super::text;
 use crate::record::{Compression, Stream, files};
 
 pub(super) const OPS: &[Op] = &[
@@ -86,8 +86,8 @@ impl Kernel for VocabRemapping {
         Ok(())
     }
 
-    fn cost(&self, _: &[Value]) -> u64 {
-        FILE_COST
+    fn blocks(&self) -> bool {
+        true
     }
 }
 
@@ -185,8 +185,8 @@ impl Kernel for RemapMatrix {
         Ok(())
     }
 
-    fn cost(&self, _: &[Value]) -> u64 {
-        FILE_COST
+    fn blocks(&self) -> bool {
+        true
     }
 }
 

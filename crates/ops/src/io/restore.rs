@@ -1,11 +1,11 @@
 //! Reading checkpoints: `RestoreV2`, and the older `Restore` and `RestoreSlice`.
 
 use tensorfleet_checkpoint::Checkpoint;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
 use tensorfleet_tensor::{DType, Result};
 
 use super::save::check_names;
-use super::{FILE_COST, text};
+use super::text;
 use crate::record::files;
 
 pub(super) const OPS: &[Op] = &[
@@ -61,8 +61,8 @@ impl Kernel for RestoreV2 {
         Ok(())
     }
 
-    fn cost(&self, _: &[Value]) -> u64 {
-        FILE_COST
+    fn blocks(&self) -> bool {
+        true
     }
 }
 
@@ -87,7 +87,7 @@ impl Kernel for Restore {
         Ok(())
     }
 
-    fn cost(&self, _: &[Value]) -> u64 {
-        FILE_COST
+    fn blocks(&self) -> bool {
+        true
     }
 }

@@ -2,10 +2,10 @@
 
 use bytes::Bytes;
 use tensorfleet_checkpoint::{ShapeAndSlice, bundle, v1};
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
 use tensorfleet_tensor::{Result, Tensor, invalid_argument};
 
-use super::{FILE_COST, text};
+use super::text;
 use crate::record::files;
 
 pub(super) const OPS: &[Op] = &[
@@ -100,8 +100,8 @@ impl Kernel for SaveV2 {
         writer.finish()
     }
 
-    fn cost(&self, _: &[Value]) -> u64 {
-        FILE_COST
+    fn blocks(&self) -> bool {
+        true
     }
 }
 
@@ -125,8 +125,8 @@ impl Kernel for Save {
         writer.finish()
     }
 
-    fn cost(&self, _: &[Value]) -> u64 {
-        FILE_COST
+    fn blocks(&self) -> bool {
+        true
     }
 }
 
@@ -156,8 +156,8 @@ impl Kernel for SaveSlices {
         writer.finish()
     }
 
-    fn cost(&self, _: &[Value]) -> u64 {
-        FILE_COST
+    fn blocks(&self) -> bool {
+        true
     }
 }
 
@@ -184,7 +184,7 @@ impl Kernel for MergeV2Checkpoints {
         bundle::merge(&files(), &prefixes, &destination, self.0)
     }
 
-    fn cost(&self, _: &[Value]) -> u64 {
-        FILE_COST
+    fn blocks(&self) -> bool {
+        true
     }
 }

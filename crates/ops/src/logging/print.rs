@@ -173,6 +173,10 @@ impl Kernel for PrintV2 {
             }
         }
     }
+
+    fn blocks(&self) -> bool {
+        matches!(self.stream, Stream::File(_))
+    }
 }
 
 /// Fills the placeholders of a template with tensors.

@@ -292,4 +292,8 @@ impl Kernel for InitializeFromTextFile {
         let (keys, values) = self.read(&String::from_utf8_lossy(name), &table)?;
         table.initialize(Cells::new(&keys, &Shape::SCALAR)?, Cells::new(&values, &Shape::SCALAR)?)
     }
+
+    fn blocks(&self) -> bool {
+        true
+    }
 }

@@ -12,11 +12,12 @@ use tensorfleet_tensor::{Result, Shape, Tensor, internal, invalid_argument, try_
 
 use self::fixed_unigram::FixedUnigram;
 use self::weights::Weights;
+use crate::late::{Late, ReadsWhenMade};
 
 mod fixed_unigram;
 mod weights;
 
-const KERNELS: &[KernelDef] = &[cpu::<CandidateSampler>()];
+const KERNELS: &[KernelDef] = &[cpu::<Late<CandidateSampler>>()];
 
 const fn sampler(name: &'static str, attrs: &'static [&'static str]) -> Op {
     Op {
@@ -109,6 +110,12 @@ enum Classes {
     /// As often as they were among the true classes so far.
     Learned(RwLock<Weights>),
     Fixed(FixedUnigram),
+}
+
+impl ReadsWhenMade for CandidateSampler {
+    fn reads(attrs: &Attrs<'_>) -> Result<bool> {
+        Ok(attrs.get("vocab_file").is_some() && !attrs.string("vocab_file")?.is_empty())
+    }
 }
 
 impl Kernel for CandidateSampler {

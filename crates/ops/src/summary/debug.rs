@@ -209,6 +209,10 @@ impl Watch {
         })
     }
 
+    fn writes_files(&self) -> bool {
+        !self.urls.is_empty()
+    }
+
     /// Writes a tensor to all files.
     fn publish(&self, tensor: &Tensor) -> Result<()> {
         if self.urls.is_empty() {
@@ -280,6 +284,10 @@ impl Kernel for DebugIdentity {
         let dtype = ctx.input(0)?.dtype();
         self.watch.tell(ctx, dtype, |input| Ok((input, true)))
     }
+
+    fn blocks(&self) -> bool {
+        self.watch.writes_files()
+    }
 }
 
 #[derive(Debug)]
@@ -325,6 +333,10 @@ impl Kernel for NanCount {
             Ok((Tensor::vector(&[health.nan as i64])?, true))
         })
     }
+
+    fn blocks(&self) -> bool {
+        self.watch.writes_files()
+    }
 }
 
 #[derive(Debug)]
@@ -351,5 +363,9 @@ impl Kernel for NumericSummary {
             let output = Tensor::vector(&health.summary(&input))?;
             Ok((output, !(self.mute_if_healthy && health.is_good())))
         })
+    }
+
+    fn blocks(&self) -> bool {
+        self.watch.writes_files()
     }
 }

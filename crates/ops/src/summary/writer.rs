@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tensorfleet_checkpoint::scheme;
 use tensorfleet_framework::Resource;
-use tensorfleet_tensor::{Result, unimplemented_error, unknown_error};
+use tensorfleet_tensor::{Result, failed_precondition, unimplemented_error, unknown_error};
 
 use super::wire::{Event, encode_event};
 use crate::record::RecordWriter;
@@ -19,7 +19,8 @@ pub(super) struct SummaryWriter {
     /// How many events may wait, and how long.
     max_queue: usize,
     flush_after: Duration,
-    state: Mutex<State>,
+    /// Absent until there is a file.
+    state: Mutex<Option<State>>,
 }
 
 #[derive(Debug)]
@@ -48,14 +49,26 @@ impl FileCount {
 }
 
 impl SummaryWriter {
-    /// Creates file number `count` in a directory, which is made if need be.
-    pub(super) fn create(
+    /// A writer without a file.
+    pub(super) fn new(max_queue: i32, flush_millis: i32) -> SummaryWriter {
+        SummaryWriter {
+            max_queue: usize::try_from(max_queue).unwrap_or(0),
+            flush_after: Duration::from_millis(u64::try_from(flush_millis).unwrap_or(0)),
+            state: Mutex::default(),
+        }
+    }
+
+    /// Creates a file in a directory, which is made if need be, unless the writer has one.
+    pub(super) fn open(
+        &self,
         directory: &str,
         suffix: &str,
-        count: u64,
-        max_queue: i32,
-        flush_millis: i32,
-    ) -> Result<SummaryWriter> {
+        count: impl FnOnce() -> u64,
+    ) -> Result<()> {
+        let mut state = self.lock();
+        if state.is_some() {
+            return Ok(());
+        }
         let failed = |error| unknown_error!("Could not initialize events writer: {error}");
         // An event file grows while others read it, which an object cannot.
         let directory = match scheme(directory) {
@@ -69,24 +82,21 @@ impl SummaryWriter {
             }
         };
         fs::create_dir_all(directory).map_err(failed)?;
-        let (time, process) = (now() as u64, std::process::id());
+        let (time, process, count) = (now() as u64, std::process::id(), count());
         let name = format!("events.out.tfevents.{time:010}.{}.{process}.{count}{suffix}", host());
         let file = File::create(format!("{directory}/{name}")).map_err(failed)?;
-        let writer = SummaryWriter {
-            max_queue: usize::try_from(max_queue).unwrap_or(0),
-            flush_after: Duration::from_millis(u64::try_from(flush_millis).unwrap_or(0)),
-            state: Mutex::new(State {
-                file: RecordWriter::new(BufWriter::new(file)),
-                waiting: 0,
-                flushed: Instant::now(),
-            }),
+        let mut opened = State {
+            file: RecordWriter::new(BufWriter::new(file)),
+            waiting: 0,
+            flushed: Instant::now(),
         };
-        writer.append(&encode_event(Event::FileVersion, 0, now())?)?;
-        writer.flush()?;
-        Ok(writer)
+        opened.append(&encode_event(Event::FileVersion, 0, now())?)?;
+        opened.flush()?;
+        *state = Some(opened);
+        Ok(())
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, Option<State>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -98,8 +108,8 @@ impl SummaryWriter {
     /// Writes an encoded event.
     pub(super) fn append(&self, event: &[u8]) -> Result<()> {
         let mut state = self.lock();
-        state.file.write(event).map_err(|error| failed(&error))?;
-        state.waiting += 1;
+        let state = state.as_mut().ok_or_else(no_file)?;
+        state.append(event)?;
         if state.waiting > self.max_queue || state.flushed.elapsed() > self.flush_after {
             state.flush()?;
         }
@@ -108,15 +118,24 @@ impl SummaryWriter {
 
     /// Lets readers see what was written.
     pub(super) fn flush(&self) -> Result<()> {
-        self.lock().flush()
+        self.lock().as_mut().ok_or_else(no_file)?.flush()
     }
 }
 
 impl State {
+    fn append(&mut self, event: &[u8]) -> Result<()> {
+        self.waiting += 1;
+        self.file.write(event).map_err(|error| failed(&error))
+    }
+
     fn flush(&mut self) -> Result<()> {
         (self.waiting, self.flushed) = (0, Instant::now());
         self.file.flush().map_err(|error| failed(&error))
     }
+}
+
+fn no_file() -> tensorfleet_tensor::Error {
+    failed_precondition!("the summary writer has no file")
 }
 
 fn failed(error: &std::io::Error) -> tensorfleet_tensor::Error {

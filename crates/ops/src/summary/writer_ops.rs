@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
 use tensorfleet_tensor::{ResourceHandle, Result, Tensor, invalid_argument};
 
 use super::image::Painter;
@@ -133,9 +133,6 @@ pub(super) const OPS: &[Op] = &[
     },
 ];
 
-/// Creating and flushing files waits for a disk.
-const FILE_COST: u64 = 100_000;
-
 /// The only string of a tensor.
 fn string<'a>(ctx: &'a KernelContext<'_>, input: usize, what: &str) -> Result<&'a Bytes> {
     match ctx.input(input)?.strings()? {
@@ -210,14 +207,18 @@ impl Kernel for Create {
         let resources = &ctx.step().resources;
         let count = resources
             .lookup_or_create("_tensorfleet", "event_files", || Ok(FileCount::default()))?;
-        resources.lookup_or_create(&handle.container, &handle.name, || {
-            SummaryWriter::create(&directory, &suffix, count.next(), max_queue, flush_millis)
+        // The file is made when the writer is known: nobody looks for resources meanwhile.
+        let writer = resources.lookup_or_create(&handle.container, &handle.name, || {
+            Ok(SummaryWriter::new(max_queue, flush_millis))
         })?;
-        Ok(())
+        writer.open(&directory, &suffix, || count.next()).inspect_err(|_| {
+            // Another step may have forgotten it already.
+            let _ = resources.delete::<SummaryWriter>(&handle.container, &handle.name);
+        })
     }
 
-    fn cost(&self, _: &[Value]) -> u64 {
-        FILE_COST
+    fn blocks(&self) -> bool {
+        true
     }
 }
 
@@ -233,8 +234,8 @@ impl Kernel for Flush {
         writer(ctx)?.flush()
     }
 
-    fn cost(&self, _: &[Value]) -> u64 {
-        FILE_COST
+    fn blocks(&self) -> bool {
+        true
     }
 }
 
@@ -253,8 +254,8 @@ impl Kernel for Close {
         ctx.step().resources.delete::<SummaryWriter>(&handle.container, &handle.name)
     }
 
-    fn cost(&self, _: &[Value]) -> u64 {
-        FILE_COST
+    fn blocks(&self) -> bool {
+        true
     }
 }
 
@@ -271,6 +272,10 @@ impl Kernel for WriteTensor {
         let tag = text(ctx, 3, "tag")?;
         let metadata = string(ctx, 4, "summary_metadata")?.clone();
         write(ctx, vec![Entry { tag, content: Content::WrittenTensor { tensor, metadata } }])
+    }
+
+    fn blocks(&self) -> bool {
+        true
     }
 }
 
@@ -289,6 +294,10 @@ impl Kernel for WriteScalar {
         };
         write(ctx, vec![Entry { tag, content: Content::Scalar(value as f32) }])
     }
+
+    fn blocks(&self) -> bool {
+        true
+    }
 }
 
 #[derive(Debug)]
@@ -305,6 +314,10 @@ impl Kernel for WriteHistogram {
         let tag = text(ctx, 2, "tag")?;
         let content = histogram::content(&self.limits, ctx.input(3)?, &tag)?;
         write(ctx, vec![Entry { tag, content }])
+    }
+
+    fn blocks(&self) -> bool {
+        true
     }
 }
 
@@ -325,11 +338,8 @@ impl Kernel for WriteImage {
         write(ctx, painter.entries(&tag, ctx.input(3)?)?)
     }
 
-    fn cost(&self, inputs: &[Value]) -> u64 {
-        match inputs.get(3) {
-            Some(Value::Tensor(images)) => images.byte_len() as u64 * 4,
-            _ => 0,
-        }
+    fn blocks(&self) -> bool {
+        true
     }
 }
 
@@ -348,6 +358,10 @@ impl Kernel for WriteAudio {
         let rate = ctx.input(4)?.scalar_value()?;
         write(ctx, audio::entries(&tag, ctx.input(3)?, rate, self.max_outputs)?)
     }
+
+    fn blocks(&self) -> bool {
+        true
+    }
 }
 
 #[derive(Debug)]
@@ -362,6 +376,10 @@ impl Kernel for WriteGraph {
         let graph = string(ctx, 2, "tensor")?.clone();
         writer(ctx)?.write(Event::Graph(graph), ctx.input(1)?.scalar_value()?)
     }
+
+    fn blocks(&self) -> bool {
+        true
+    }
 }
 
 #[derive(Debug)]
@@ -375,6 +393,10 @@ impl Kernel for WriteRaw {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let summaries = ctx.input(2)?.strings()?.to_vec();
         writer(ctx)?.write(Event::RawSummaries(summaries), ctx.input(1)?.scalar_value()?)
+    }
+
+    fn blocks(&self) -> bool {
+        true
     }
 }
 
@@ -392,5 +414,9 @@ impl Kernel for Import {
         let event = string(ctx, 1, "event")?;
         wire::check_event(event)?;
         writer.append(event)
+    }
+
+    fn blocks(&self) -> bool {
+        true
     }
 }

@@ -32,6 +32,7 @@ pub(super) fn fold(mut step: Step, ops: &dyn OpLookup, evaluate: &dyn Evaluate) 
         let inputs: Vec<Output> =
             node.inputs.iter().map(|&input| redirects.current(input)).collect();
         let Some(values) = constants(&step.graph, &inputs) else { continue };
+        evaluate.go_on()?;
         let Some(results) = results(node, values, evaluate) else { continue };
         let controls = controls(&step.graph, node, &inputs);
         replace(&mut step.graph, id, results, controls, ops, &mut redirects)?;

@@ -21,6 +21,11 @@ use crate::{Evaluate, Step, validate};
 
 /// Applies all rewrites.
 pub(crate) fn optimise(step: Step, ops: &Registry, evaluate: &dyn Evaluate) -> Result<Step> {
+    let checked = |step: Step| {
+        evaluate.go_on()?;
+        validate(&step.graph)?;
+        Ok(step)
+    };
     let step = checked(fold::fold(step, ops, evaluate)?)?;
     let step = checked(forward::forward(step))?;
     let step = checked(unread::drop_unread(step, ops)?)?;
@@ -28,11 +33,6 @@ pub(crate) fn optimise(step: Step, ops: &Registry, evaluate: &dyn Evaluate) -> R
     let step = checked(dedupe::dedupe(step))?;
     let step = checked(fuse::fuse(step, ops)?)?;
     checked(replicate::replicate(step)?)
-}
-
-fn checked(step: Step) -> Result<Step> {
-    validate(&step.graph)?;
-    Ok(step)
 }
 
 /// Whether the node is a function of its inputs and nothing else.

@@ -68,6 +68,7 @@ impl Finder<'_> {
             | Kind::NextIteration
             | Kind::LoopCond => true,
             Kind::Async(_)
+            | Kind::File(_)
             | Kind::Enter { .. }
             | Kind::ControlTrigger
             | Kind::Arg(_)

@@ -7,6 +7,7 @@ use tensorfleet_framework::{Attrs, Op};
 use tensorfleet_kernels::random::{Philox, entropy, shuffle};
 use tensorfleet_tensor::{Result, Tensor, internal, invalid_argument, not_found};
 
+use super::super::aside::{Aside, FileElements, Source};
 use super::super::dataset::{
     Cardinality, Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature,
     dataset,
@@ -268,7 +269,7 @@ fn join(prefix: &str, path: &str) -> String {
 enum Decided {
     Not(Start),
     PassThrough(Box<dyn Elements>),
-    Reading(Reading),
+    Reading(FileElements<Reading>),
     Writing(Writing),
 }
 
@@ -280,14 +281,21 @@ struct Start {
 
 impl Start {
     async fn decide(&self) -> Result<Decided> {
-        let (mode, found) = self.place.decide()?;
+        let place = Arc::clone(&self.place);
+        let (mode, found) = self.scope.with_files(move || place.decide()).await?;
+        let place = Arc::clone(&self.place);
         let input = || self.scope.iterate(&*self.input);
         Ok(match (mode, found) {
-            (Mode::Read, Some(metadata)) => Decided::Reading(self.place.read(&metadata)?),
+            (Mode::Read, Some(metadata)) => {
+                let reading = self.scope.with_files(move || place.read(&metadata)).await?;
+                Decided::Reading(FileElements::new(&self.scope, reading))
+            }
             (Mode::Write, _) => {
                 let mut input = input()?;
-                let mut writer = self.place.write()?;
-                let ahead = writer.take(input.next().await?)?;
+                let writer = self.scope.with_files(move || place.write()).await?;
+                let mut writer = Aside::new(&self.scope, writer);
+                let first = input.next().await?;
+                let ahead = writer.run(move |writer: &mut Writer| writer.take(first)).await?;
                 Decided::Writing(Writing { input, writer, ahead })
             }
             _ => Decided::PassThrough(input()?),
@@ -304,7 +312,7 @@ impl Elements for Decided {
             match self {
                 Decided::Not(_) => Err(internal!("a snapshot is neither written nor read")),
                 Decided::PassThrough(input) => input.next().await,
-                Decided::Reading(reading) => reading.read(),
+                Decided::Reading(reading) => reading.next().await,
                 Decided::Writing(writing) => writing.next().await,
             }
         })
@@ -317,7 +325,7 @@ struct Reading {
     open: Option<ElementReader>,
 }
 
-impl Reading {
+impl Source for Reading {
     fn read(&mut self) -> Result<Option<Element>> {
         loop {
             let Settings { reader_prefix, compression, .. } = &self.place.settings;
@@ -341,15 +349,18 @@ impl Reading {
 /// element has been given, and not when somebody asks for one more.
 struct Writing {
     input: Box<dyn Elements>,
-    writer: Writer,
+    writer: Aside<Writer, Option<Element>>,
     ahead: Option<Element>,
 }
 
 impl Writing {
     async fn next(&mut self) -> Result<Option<Element>> {
-        let Some(element) = self.ahead.take() else { return Ok(None) };
-        self.ahead = self.writer.take(self.input.next().await?)?;
-        Ok(Some(element))
+        if self.ahead.is_none() {
+            return Ok(None);
+        }
+        let element = if self.writer.is_away() { None } else { self.input.next().await? };
+        let ahead = self.writer.run(move |writer| writer.take(element)).await?;
+        Ok(std::mem::replace(&mut self.ahead, ahead))
     }
 }
 

@@ -8,7 +8,7 @@ use tensorfleet_tensor::{Result, not_found};
 
 use super::super::dataset::{
     Cardinality, Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature,
-    dataset, into_tensor,
+    file_dataset, into_tensor,
 };
 use super::super::scope::{Captured, Scope, UserFunction};
 use super::shards::{Stored, compression, read_metadata};
@@ -27,7 +27,7 @@ pub(in super::super) const OPS: &[Op] = &[Op {
         "Treader_func_args: list(type) >= 0",
     ],
     stateful: true,
-    kernels: &[dataset::<Load>()],
+    kernels: &[file_dataset::<Load>()],
     ..Op::DEFAULT
 }];
 
@@ -75,8 +75,12 @@ impl Dataset for LoadDataset {
     }
 
     fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
-        let shards = self.stored.shards(&self.metadata)?;
-        Ok(Box::new(Reading::new(scope, shards, &self.reader)?))
+        Ok(Box::new(Reading::new(
+            scope,
+            self.stored.clone(),
+            self.metadata.run_id.clone(),
+            &self.reader,
+        )?))
     }
 }
 
@@ -89,24 +93,32 @@ pub(super) struct Reading {
 enum State {
     /// The function is called when somebody asks.
     New {
-        shards: DatasetRef,
-        reader: UserFunction,
+        stored: Stored,
+        run: String,
+        reader: Box<UserFunction>,
     },
     Open(Box<dyn Elements>),
 }
 
 impl Reading {
-    pub(super) fn new(scope: &Scope, shards: DatasetRef, reader: &Captured) -> Result<Reading> {
-        let reader = scope.function(reader)?;
-        Ok(Reading { scope: scope.clone(), state: State::New { shards, reader } })
+    pub(super) fn new(
+        scope: &Scope,
+        stored: Stored,
+        run: String,
+        reader: &Captured,
+    ) -> Result<Reading> {
+        let reader = Box::new(scope.function(reader)?);
+        Ok(Reading { scope: scope.clone(), state: State::New { stored, run, reader } })
     }
 }
 
 impl Elements for Reading {
     fn next(&mut self) -> Pending<'_, Option<Element>> {
         Box::pin(async move {
-            if let State::New { shards, reader } = &self.state {
-                let dataset = reader.dataset(vec![into_tensor(Arc::clone(shards))]).await?;
+            if let State::New { stored, run, reader } = &self.state {
+                let (stored, run) = (stored.clone(), run.clone());
+                let shards = self.scope.with_files(move || stored.shards(&run)).await?;
+                let dataset = reader.dataset(vec![into_tensor(shards)]).await?;
                 self.state = State::Open(self.scope.iterate(&*dataset)?);
             }
             match &mut self.state {

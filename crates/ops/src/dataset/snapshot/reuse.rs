@@ -6,15 +6,17 @@ use tensorfleet_framework::{Attrs, Op};
 use tensorfleet_graph::Func;
 use tensorfleet_tensor::Result;
 
+use super::super::aside::Aside;
 use super::super::dataset::{
-    Cardinality, Dataset, DatasetRef, Elements, Inputs, MakeDataset, Signature, dataset,
+    Cardinality, Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature,
+    dataset,
 };
 use super::super::origin::DatasetGraph;
 use super::super::scope::{Captured, Scope};
 use super::super::to_graph::fingerprint;
 use super::load::Reading;
 use super::save::Saving;
-use super::shards::{self, Stored, compression, read_metadata};
+use super::shards::{Store, Stored, compression, read_metadata};
 use super::wire::VERSION;
 use crate::record::Compression;
 
@@ -113,20 +115,58 @@ impl Dataset for SnapshotDataset {
     }
 
     fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
-        let Stored { directory, compression, signature } = &self.stored;
-        if let Some(metadata) =
-            read_metadata(directory, VERSION)?.filter(|metadata| metadata.finalized)
-        {
-            let shards = self.stored.shards(&metadata)?;
-            return Ok(Box::new(Reading::new(scope, shards, &self.reader)?));
+        Ok(Box::new(Reuse {
+            input: Arc::clone(&self.input),
+            stored: self.stored.clone(),
+            hash: self.hash.clone(),
+            reader: self.reader.clone(),
+            shard: self.shard.clone(),
+            scope: scope.clone(),
+            elements: None,
+        }))
+    }
+}
+
+/// Reads what is stored, or stores what it makes.
+struct Reuse {
+    input: DatasetRef,
+    stored: Stored,
+    hash: String,
+    reader: Captured,
+    shard: Captured,
+    scope: Scope,
+    /// Absent until somebody asks.
+    elements: Option<Box<dyn Elements>>,
+}
+
+impl Reuse {
+    async fn begin(&mut self) -> Result<Box<dyn Elements>> {
+        let Stored { directory, compression, signature } = self.stored.clone();
+        let asked = directory.clone();
+        let metadata = self.scope.with_files(move || read_metadata(&asked, VERSION)).await?;
+        if let Some(metadata) = metadata.filter(|metadata| metadata.finalized) {
+            let (stored, run) = (self.stored.clone(), metadata.run_id);
+            return Ok(Box::new(Reading::new(&self.scope, stored, run, &self.reader)?));
         }
-        let writer =
-            shards::Writer::new(directory, self.hash.clone(), *compression, &signature.types)?;
+        let (hash, types) = (self.hash.clone(), signature.types);
+        let store = Store::New { directory, hash, compression, types };
         Ok(Box::new(Saving {
-            input: scope.iterate(&*self.input)?,
-            writer: Some(writer),
-            shard: Some(scope.function(&self.shard)?),
+            input: self.scope.iterate(&*self.input)?,
+            store: Aside::new(&self.scope, store),
+            shard: Some(self.scope.function(&self.shard)?),
             counts: false,
         }))
+    }
+}
+
+impl Elements for Reuse {
+    fn next(&mut self) -> Pending<'_, Option<Element>> {
+        Box::pin(async move {
+            let elements = match self.elements.take() {
+                Some(elements) => elements,
+                None => self.begin().await?,
+            };
+            self.elements.insert(elements).next().await
+        })
     }
 }

@@ -6,12 +6,13 @@ use tensorfleet_framework::{AsyncContext, AsyncKernel, Attrs, Op, Outcome, Start
 use tensorfleet_graph::Func;
 use tensorfleet_tensor::{Result, invalid_argument};
 
+use super::super::aside::Aside;
 use super::super::dataset::{
     Cardinality, Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Pending, Signature,
     dataset, from_tensor,
 };
 use super::super::scope::{Captured, Scope, UserFunction};
-use super::shards::{Writer, compression, shard_of};
+use super::shards::{Store, compression, shard_of};
 use crate::record::Compression;
 
 pub(in super::super) const OPS: &[Op] = &[
@@ -154,19 +155,22 @@ impl Dataset for SavingDataset {
     }
 
     fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
-        let types = &self.input.signature().types;
-        let writer = Writer::new(&self.path, String::new(), self.compression, types)?;
+        let store = Store::New {
+            directory: self.path.clone(),
+            hash: String::new(),
+            compression: self.compression,
+            types: self.input.signature().types.clone(),
+        };
         let shard = self.shard.as_ref().map(|shard| scope.function(shard)).transpose()?;
         let input = scope.iterate(&*self.input)?;
-        Ok(Box::new(Saving { input, writer: Some(writer), shard, counts: true }))
+        Ok(Box::new(Saving { input, store: Aside::new(scope, store), shard, counts: true }))
     }
 }
 
 /// Gives the elements of its input, and stores them.
 pub(super) struct Saving {
     pub(super) input: Box<dyn Elements>,
-    /// Absent at the end.
-    pub(super) writer: Option<Writer>,
+    pub(super) store: Aside<Store, Option<Element>>,
     pub(super) shard: Option<UserFunction>,
     /// Whether the number of elements is stored.
     pub(super) counts: bool,
@@ -175,20 +179,15 @@ pub(super) struct Saving {
 impl Elements for Saving {
     fn next(&mut self) -> Pending<'_, Option<Element>> {
         Box::pin(async move {
-            let Some(element) = self.input.next().await? else {
-                if let Some(writer) = self.writer.take() {
-                    writer.finish(self.counts)?;
+            let (mut shard, mut element) = (0, None);
+            if !self.store.is_away() {
+                element = self.input.next().await?;
+                if let (Some(function), Some(element)) = (&self.shard, &element) {
+                    shard = shard_of(function, element).await?;
                 }
-                return Ok(None);
-            };
-            if let Some(writer) = &mut self.writer {
-                let shard = match &self.shard {
-                    Some(function) => shard_of(function, &element).await?,
-                    None => 0,
-                };
-                writer.write(shard, &element)?;
             }
-            Ok(Some(element))
+            let counts = self.counts;
+            self.store.run(move |store| store.store(shard, element, counts)).await
         })
     }
 }

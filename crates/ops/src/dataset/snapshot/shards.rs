@@ -9,8 +9,9 @@ use tensorfleet_tensor::{
     Code, DType, Result, data_loss, internal, invalid_argument, unimplemented_error,
 };
 
+use super::super::aside::{FileElements, Source};
 use super::super::dataset::{
-    Cardinality, Dataset, DatasetRef, Element, Elements, Pending, Signature, into_tensor,
+    Cardinality, Dataset, DatasetRef, Element, Elements, Signature, into_tensor,
 };
 use super::super::memory::MemoryDataset;
 use super::super::scope::{Scope, UserFunction};
@@ -56,6 +57,44 @@ pub(super) fn read_metadata(directory: &str, version: i64) -> Result<Option<Meta
     Ok(Some(metadata))
 }
 
+/// What stores a dataset.
+#[derive(Debug)]
+pub(super) enum Store {
+    /// Nobody has asked for an element yet.
+    New {
+        directory: String,
+        hash: String,
+        compression: Compression,
+        types: Vec<DType>,
+    },
+    Open(Writer),
+    Complete,
+}
+
+impl Store {
+    /// Stores an element, or that there are no more, and passes it on.
+    pub(super) fn store(
+        &mut self,
+        shard: i64,
+        element: Option<Element>,
+        counts: bool,
+    ) -> Result<Option<Element>> {
+        if let Store::New { directory, hash, compression, types } = self {
+            *self = Store::Open(Writer::new(directory, hash.clone(), *compression, types)?);
+        }
+        match (&mut *self, &element) {
+            (Store::Open(writer), Some(element)) => writer.write(shard, element)?,
+            (Store::Open(_), None) => {
+                if let Store::Open(writer) = std::mem::replace(self, Store::Complete) {
+                    writer.finish(counts)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(element)
+    }
+}
+
 /// A dataset being stored.
 #[derive(Debug)]
 pub(super) struct Writer {
@@ -67,7 +106,7 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Starts a run in `directory`, which is made if need be.
-    pub(super) fn new(
+    fn new(
         directory: &str,
         hash: String,
         compression: Compression,
@@ -89,7 +128,7 @@ impl Writer {
     }
 
     /// Appends an element to a shard.
-    pub(super) fn write(&mut self, shard: i64, element: &Element) -> Result<()> {
+    fn write(&mut self, shard: i64, element: &Element) -> Result<()> {
         if !self.shards.contains_key(&shard) {
             let directory = format!("{}/{shard:08}.shard", self.run());
             make_directories(&directory)?;
@@ -106,7 +145,7 @@ impl Writer {
     }
 
     /// Makes the run the one that the directory holds.
-    pub(super) fn finish(mut self, counts: bool) -> Result<()> {
+    fn finish(mut self, counts: bool) -> Result<()> {
         for (_, file) in std::mem::take(&mut self.shards) {
             file.finish()?;
         }
@@ -162,8 +201,8 @@ pub(super) struct Stored {
 
 impl Stored {
     /// A dataset of the shards of a run, each of them a dataset.
-    pub(super) fn shards(&self, metadata: &Metadata) -> Result<DatasetRef> {
-        let run = format!("{}/{}", self.directory, metadata.run_id);
+    pub(super) fn shards(&self, run: &str) -> Result<DatasetRef> {
+        let run = format!("{}/{run}", self.directory);
         let found = files().glob(&format!("{run}/*.shard/00000000.snapshot"))?;
         let elements = found.iter().map(|path| {
             let suffix = "/00000000.snapshot";
@@ -202,14 +241,15 @@ impl Dataset for ShardDataset {
         Cardinality::Unknown
     }
 
-    fn iterate(&self, _: &Scope) -> Result<Box<dyn Elements>> {
-        Ok(Box::new(ShardElements {
+    fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
+        let elements = ShardElements {
             directory: self.directory.clone(),
             compression: self.compression,
             signature: self.signature.clone(),
             next_file: 0,
             open: None,
-        }))
+        };
+        Ok(Box::new(FileElements::new(scope, elements)))
     }
 }
 
@@ -222,7 +262,7 @@ struct ShardElements {
     open: Option<RecordReader>,
 }
 
-impl ShardElements {
+impl Source for ShardElements {
     fn read(&mut self) -> Result<Option<Element>> {
         loop {
             let reader = match &mut self.open {
@@ -252,11 +292,5 @@ impl ShardElements {
             self.signature.check_element(&element)?;
             return Ok(Some(element));
         }
-    }
-}
-
-impl Elements for ShardElements {
-    fn next(&mut self) -> Pending<'_, Option<Element>> {
-        Box::pin(async move { self.read() })
     }
 }

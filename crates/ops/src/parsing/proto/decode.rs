@@ -7,9 +7,10 @@ use tensorfleet_tensor::{
     DType, Error, Result, Shape, Tensor, data_loss, invalid_argument, try_repeat,
 };
 
-use super::descriptor::{Field, find};
+use super::descriptor::{Field, find, is_in_file};
 use super::kind::{Kind, Scalar, Wire};
 use super::wire::encoded;
+use crate::late::ReadsWhenMade;
 use crate::parsing::fields::{Malformed, array, skip, varint};
 
 #[derive(Debug)]
@@ -25,6 +26,12 @@ enum Form {
     /// Binary, and parsed as a whole first.
     Checked,
     Text,
+}
+
+impl ReadsWhenMade for Decode {
+    fn reads(attrs: &Attrs<'_>) -> Result<bool> {
+        is_in_file(attrs)
+    }
 }
 
 impl Kernel for Decode {

@@ -69,13 +69,25 @@ pub(super) fn find(
     Ok((message, fields))
 }
 
+/// Whether a node's descriptors are in a file.
+pub(super) fn is_in_file(attrs: &Attrs<'_>) -> Result<bool> {
+    let source = attrs.bytes("descriptor_source")?;
+    Ok(!source.is_empty() && source.as_ref() != LOCAL_SOURCE && !source.starts_with(IN_PLACE))
+}
+
+/// The server's own descriptors.
+const LOCAL_SOURCE: &[u8] = b"local://";
+
+/// Before descriptors that the source itself is.
+const IN_PLACE: &[u8] = b"bytes://";
+
 fn pool(source: &Bytes) -> Result<DescriptorPool> {
-    if source.is_empty() || source.as_ref() == b"local://" {
+    if source.is_empty() || source.as_ref() == LOCAL_SOURCE {
         return LOCAL
             .clone()
             .ok_or_else(|| invalid_argument!("the server's own descriptors cannot be read"));
     }
-    let read = match source.strip_prefix(b"bytes://") {
+    let read = match source.strip_prefix(IN_PLACE) {
         Some(set) => DescriptorPool::decode(set).ok(),
         None => contents(&String::from_utf8_lossy(source))
             .and_then(|set| DescriptorPool::decode(&set[..]).ok()),

@@ -3,8 +3,9 @@
 use tensorfleet_framework::{Attrs, Kernel, KernelContext};
 use tensorfleet_tensor::{Result, Shape, Tensor, invalid_argument};
 
-use super::descriptor::{Field, find};
+use super::descriptor::{Field, find, is_in_file};
 use super::kind::{Kind, Wire};
+use crate::late::ReadsWhenMade;
 use crate::parsing::fields::put_varint;
 
 #[derive(Debug)]
@@ -12,6 +13,12 @@ pub(super) struct Encode {
     fields: Vec<Field>,
     /// The fields in the order of their numbers, in which they are written.
     order: Vec<usize>,
+}
+
+impl ReadsWhenMade for Encode {
+    fn reads(attrs: &Attrs<'_>) -> Result<bool> {
+        is_in_file(attrs)
+    }
 }
 
 impl Kernel for Encode {

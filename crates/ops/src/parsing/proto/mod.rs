@@ -8,6 +8,8 @@ mod wire;
 
 use tensorfleet_framework::{Op, cpu};
 
+use crate::late::Late;
+
 pub(super) const OPS: &[Op] = &[
     Op {
         name: "DecodeProtoV2",
@@ -21,7 +23,7 @@ pub(super) const OPS: &[Op] = &[
             "message_format: string = 'binary'",
             "sanitize: bool = false",
         ],
-        kernels: &[cpu::<decode::Decode>()],
+        kernels: &[cpu::<Late<decode::Decode>>()],
         differs: LOCAL,
         ..Op::DEFAULT
     },
@@ -35,7 +37,7 @@ pub(super) const OPS: &[Op] = &[
             "descriptor_source: string = 'local://'",
             "Tinput_types: list(type) >= 1",
         ],
-        kernels: &[cpu::<encode::Encode>()],
+        kernels: &[cpu::<Late<encode::Encode>>()],
         differs: LOCAL,
         ..Op::DEFAULT
     },
