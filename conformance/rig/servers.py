@@ -53,7 +53,8 @@ class Servers:
         with self._lock:
             self._running[id] = server
             self.started.append(server)
-        self._send(id, env=env or {}, **request)
+        # Tests look at logs, and a failed one shows them; TensorFlow's level is for the client.
+        self._send(id, env={"TENSORFLEET_LOG": "info", **(env or {})}, **request)
         return server
 
     def start_single(self, engine):

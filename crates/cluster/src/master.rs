@@ -1,6 +1,7 @@
 //! The master of a task: opens sessions for clients and closes them.
 
 use std::future::Future;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -84,6 +85,12 @@ impl Master {
             })
         });
         futures_util::future::try_join_all(requests).await.map(|_| ())
+    }
+
+    /// Ends all steps at once, because the task stops.
+    pub fn stop(&self) {
+        self.task.is_stopping.store(true, Ordering::Release);
+        self.lock().values().for_each(|session| session.cancel_all());
     }
 
     /// How many sessions are open.

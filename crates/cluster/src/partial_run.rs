@@ -54,13 +54,13 @@ impl Session {
         let args = plan.args.clone();
         let (sender, outcome) = watch::channel(None);
         let (session, id) = (self.handle.clone(), step.id);
-        let mut closed = self.closed.subscribe();
+        let (mut closed, task) = (self.closed.subscribe(), Arc::clone(&self.task));
         self.task.world.spawn(Box::pin(async move {
             let run = plan.run(&session, id, Vec::new(), None, false);
             let outcome = tokio::select! {
                 biased;
                 outcome = run => outcome.map(|_| ()),
-                _ = closed.wait_for(|closed| *closed) => Err(crate::session::closed_error()),
+                _ = closed.wait_for(|closed| *closed) => Err(crate::session::closed_error(&task)),
             };
             sender.send_replace(Some(outcome));
             // The step ends when the last call has let go of the outcome.

@@ -303,7 +303,7 @@ impl Session {
         tokio::select! {
             biased;
             outcome = limited => outcome,
-            _ = closed.wait_for(|closed| *closed) => Err(closed_error()),
+            _ = closed.wait_for(|closed| *closed) => Err(closed_error(&self.task)),
         }
     }
 
@@ -498,8 +498,10 @@ pub(crate) enum Route {
 /// How long a consequence is held back for its cause to arrive.
 const ROOT_CAUSE_WAIT: Duration = Duration::from_secs(1);
 
-pub(crate) fn closed_error() -> Error {
-    cancelled!("Step was cancelled by an explicit call to `Session::Close()`.")
+pub(crate) fn closed_error(task: &Task) -> Error {
+    task.stopped().unwrap_or_else(|| {
+        cancelled!("Step was cancelled by an explicit call to `Session::Close()`.")
+    })
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

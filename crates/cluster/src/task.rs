@@ -1,10 +1,12 @@
 //! A task: the devices and the running steps of one server.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tensorfleet_framework::{DeviceName, Registry, Resources};
 use tensorfleet_planner::Device;
 use tensorfleet_runtime::ComputePool;
+use tensorfleet_tensor::{Error, aborted};
 
 use crate::collective::CollectiveTable;
 use crate::steps::Steps;
@@ -24,6 +26,8 @@ pub struct Task {
     /// Limits of sessions that say nothing themselves.
     pub threads: Threads,
     pub collectives: CollectiveTable,
+    /// Whether the task has begun to stop.
+    pub is_stopping: AtomicBool,
 }
 
 /// A device of this task with what lives on it.
@@ -68,7 +72,15 @@ impl Task {
             .collect();
         let (steps, threads) = (Steps::default(), Threads::default());
         let collectives = CollectiveTable::default();
-        Task { name, devices, registry, pool, steps, world, threads, collectives }
+        let is_stopping = AtomicBool::new(false);
+        Task { name, devices, registry, pool, steps, world, threads, collectives, is_stopping }
+    }
+
+    /// What is told to whoever has a step here when the task stops. Clients that hear of an absence
+    /// call again for a while, at an address where nobody is; this they take for the end of a session.
+    pub(crate) fn stopped(&self) -> Option<Error> {
+        let is_stopping = self.is_stopping.load(Ordering::Acquire);
+        is_stopping.then(|| aborted!("{} has stopped", self.name))
     }
 }
 

@@ -84,6 +84,7 @@ pub struct Server {
 pub(crate) struct Ending {
     stop: watch::Sender<bool>,
     task: Arc<Task>,
+    master: Arc<Master>,
     activity: Arc<Activity>,
     neighbours: Arc<Neighbours>,
     /// How the cluster knows the task.
@@ -93,6 +94,8 @@ pub(crate) struct Ending {
 impl Ending {
     pub(crate) fn begin(&self) {
         self.activity.unready.send_replace(true);
+        // Clients are told before their connections end.
+        self.master.stop();
         self.stop.send_replace(true);
         self.neighbours.remove(&self.known_as);
         // Neighbours wait for tensors without a connection that would break.
@@ -156,6 +159,7 @@ impl Server {
         };
         let stop = watch::Sender::new(false);
         let health = HealthHandler { stop: activity.unready.subscribe() };
+        let ended_master = Arc::clone(&master);
         let view = admin::View {
             spec: Arc::new(config.spec),
             task: Arc::clone(&task),
@@ -174,8 +178,14 @@ impl Server {
         worker_handler.eager().add_methods(&mut services);
         let doors_stop = stop.subscribe();
         let ended_task = Arc::clone(&task);
-        let ending = Ending { stop, task: ended_task, activity, neighbours, known_as };
-        let ending = Arc::new(ending);
+        let ending = Arc::new(Ending {
+            stop,
+            task: ended_task,
+            master: ended_master,
+            activity,
+            neighbours,
+            known_as,
+        });
         AdminHandler { view: view.clone(), ending: Arc::clone(&ending) }.add_methods(&mut services);
         let doors = Doors {
             methods: Arc::new(services.methods),
