@@ -232,6 +232,24 @@ def functions(jobs):
     np.testing.assert_allclose(da, np.array([1, 2]) * value)
     np.testing.assert_allclose(db, 7 + 16)
 
+    @tf.function(experimental_attributes={"_noinline": True})
+    def both(x):
+        a.assign_add([x, x])
+        b.assign_sub(x)
+        return b.read_value()
+
+    @tf.function
+    def calls(x):
+        """Calls that ask to stay calls, of which each needs both ps."""
+        total = both(x)
+        for _ in tf.range(2):
+            total += both(-x) if x > 0 else both(x)
+        return total
+
+    with tf.device(WORKER):
+        np.testing.assert_allclose(calls(tf.constant(2.0)), 3 * (value - 2) + 6)
+        both(tf.constant(2.0))
+
     @tf.function
     def fails(i):
         return tf.gather(a, i)

@@ -1,4 +1,4 @@
-"""TensorFlow's master and worker services at the level of messages.
+"""TensorFlow's services at the level of messages.
 
 The Python package ships the messages that these are made of, but not these. Their fields are
 listed here, as in `.proto` files, and turned into classes when the module is loaded.
@@ -8,11 +8,15 @@ import grpc
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from tensorflow.core.framework import (  # noqa: F401  They fill the descriptor pool.
+    attr_value_pb2,
     cost_graph_pb2,
     device_attributes_pb2,
+    function_pb2,
     graph_pb2,
     step_stats_pb2,
     tensor_pb2,
+    tensor_shape_pb2,
+    versions_pb2,
 )
 from tensorflow.core.protobuf import (  # noqa: F401
     config_pb2,
@@ -79,9 +83,93 @@ RecvTensorResponse: tensor=1 TensorProto, is_dead=2 bool, send_start_micros=3 in
 LoggingRequest: enable_rpc_logging=1 bool, clear=2 bool, fetch_step_id=3 int64*,\
  disable_rpc_logging=4 bool
 LoggingResponse:
+CreateContextRequest: server_def=1 ServerDef, async=2 bool, keep_alive_secs=3 int64,\
+ version_def=4 VersionDef, cluster_device_attributes=6 DeviceAttributes*, context_id=7 fixed64,\
+ context_view_id=8 fixed64, lazy_copy_remote_function_inputs=9 bool,\
+ clear_existing_contexts=10 bool
+CreateContextResponse: device_attributes=2 DeviceAttributes*
+UpdateContextRequest: server_def=1 ServerDef, cluster_device_attributes=2 DeviceAttributes*,\
+ context_id=3 fixed64, context_view_id=4 fixed64
+UpdateContextResponse: device_attributes=1 DeviceAttributes*
+RemoteTensorHandle: op_id=1 int64, output_num=2 int32, device=3 string, op_device=4 string,\
+ dtype=5 int32
+OperationInput: remote_handle=1 RemoteTensorHandle, tensor=2 TensorProto
+OperationAttr: key=1 string, value=2 AttrValue
+Operation: id=1 int64, name=2 string, control_op_ids=4 int64*, attrs=5 OperationAttr*,\
+ device=6 string, is_component_function=7 bool, func_step_id=8 int64, is_function=9 bool,\
+ op_inputs=10 OperationInput*
+SendTensorOp: op_id=1 int64, tensors=2 TensorProto*, device_name=3 string
+RegisterFunctionOp: function_def=1 FunctionDef, is_component_function=2 bool,\
+ library=3 FunctionDefLibrary
+CleanupFunctionOp: step_id=1 int64
+SyncRemoteExecutorForStream:
+LocalTensorHandle: tensor=1 TensorProto, device=2 string
+PackedHandle: local_handle=1 LocalTensorHandle, remote_handle=2 RemoteTensorHandle
+SendPackedHandleOp: op_id=1 int64, handles=2 PackedHandle*, device_name=3 string
+RemoveFunctionOp: function_name=1 string
+QueueItem: handle_to_decref=1 RemoteTensorHandle, operation=2 Operation,\
+ send_tensor=3 SendTensorOp, register_function=4 RegisterFunctionOp,\
+ cleanup_function=5 CleanupFunctionOp,\
+ sync_remote_executor_for_stream=6 SyncRemoteExecutorForStream,\
+ send_packed_handle=7 SendPackedHandleOp, remove_function=8 RemoveFunctionOp
+EnqueueRequest: context_id=1 fixed64, queue=3 QueueItem*
+QueueResponse: shape=1 TensorShapeProto*, tensor=2 TensorProto*, device=3 string*
+EnqueueResponse: queue_response=1 QueueResponse*
+RunComponentFunctionRequest: context_id=1 fixed64, operation=2 Operation, output_num=3 int32*
+RunComponentFunctionResponse: shape=1 TensorShapeProto*, tensor=2 TensorProto*
+WaitQueueDoneRequest: context_id=1 fixed64
+WaitQueueDoneResponse:
+KeepAliveRequest: context_id=1 fixed64
+KeepAliveResponse: context_view_id=1 fixed64
+CloseContextRequest: context_id=1 fixed64, context_view_id=2 fixed64
+CloseContextResponse:
+CoordinatedTask: job_name=1 string, task_id=2 int32, recoverable=3 bool
+CoordinatedTaskStateInfo: task=1 CoordinatedTask, state=2 int32, error_code=3 int32,\
+ error_message=4 string, incarnation=6 fixed64
+KeyValueEntry: key=1 string, value=2 bytes
+RegisterTaskRequest: incarnation=3 fixed64, source_task=5 CoordinatedTask
+RegisterTaskResponse: leader_incarnation=1 fixed64
+HeartbeatRequest: incarnation=3 fixed64, source_task=4 CoordinatedTask
+HeartbeatResponse: leader_incarnation=1 fixed64
+PollForErrorRequest: source_task=1 CoordinatedTask
+PollForErrorResponse:
+WaitForAllTasksRequest: source_task=5 CoordinatedTask
+WaitForAllTasksResponse: leader_incarnation=1 fixed64
+ShutdownTaskRequest: source_task=1 CoordinatedTask
+ShutdownTaskResponse:
+ResetTaskRequest: source_task=1 CoordinatedTask
+ResetTaskResponse:
+ReportErrorToTaskRequest: error_code=1 int32, error_message=2 string
+ReportErrorToTaskResponse:
+ReportErrorToServiceRequest: error_code=1 int32, error_message=2 string,\
+ error_origin=5 CoordinatedTask
+ReportErrorToServiceResponse:
+GetTaskStateRequest: source_task=1 CoordinatedTask*
+GetTaskStateResponse: task_state=1 CoordinatedTaskStateInfo*
+WatchJobStateRequest: job_name=1 string, version_number=2 int64
+WatchJobStateResponse: task_state=1 CoordinatedTaskStateInfo*, version_number=2 int64
+InsertKeyValueRequest: kv=1 KeyValueEntry, allow_overwrite=2 bool
+InsertKeyValueResponse:
+GetKeyValueRequest: key=1 string
+GetKeyValueResponse: kv=1 KeyValueEntry
+TryGetKeyValueRequest: key=1 string
+TryGetKeyValueResponse: kv=1 KeyValueEntry
+IncrementKeyValueRequest: key=1 string, increment=2 int64
+IncrementKeyValueResponse: kv=1 KeyValueEntry
+GetKeyValueDirRequest: directory_key=1 string
+GetKeyValueDirResponse: directory_key=1 string, kv=2 KeyValueEntry*
+DeleteKeyValueRequest: key=1 string, is_directory=2 bool
+DeleteKeyValueResponse:
+BarrierRequest: barrier_id=1 string, barrier_timeout_in_ms=2 int64, tasks=3 CoordinatedTask*,\
+ source_task=4 CoordinatedTask, counter=5 int64
+BarrierResponse: counter=1 int64
+CancelBarrierRequest: barrier_id=1 string, source_task=2 CoordinatedTask, counter=3 int64
+CancelBarrierResponse:
+GetAliveTasksRequest: requesting_task=1 CoordinatedTask, tasks=2 CoordinatedTask*
+GetAliveTasksResponse: alive_tasks=1 CoordinatedTask*, incarnations=2 fixed64*
 """
 
-_SCALARS = {"string": 9, "int64": 3, "int32": 5, "bool": 8}
+_SCALARS = {"string": 9, "int64": 3, "int32": 5, "bool": 8, "fixed64": 6, "bytes": 12}
 _MESSAGE = 11
 
 
@@ -89,7 +177,8 @@ def _load():
     # A package of our own: the names in TensorFlow's belong to TensorFlow.
     package = "tensorfleet.conformance"
     known = [graph_pb2, config_pb2, named_tensor_pb2, device_attributes_pb2, step_stats_pb2]
-    known += [cost_graph_pb2, tensor_pb2, tensorflow_server_pb2]
+    known += [cost_graph_pb2, tensor_pb2, tensorflow_server_pb2, attr_value_pb2, function_pb2]
+    known += [tensor_shape_pb2, versions_pb2]
     file = descriptor_pb2.FileDescriptorProto(
         name="tensorfleet/conformance/wire.proto",
         package=package,

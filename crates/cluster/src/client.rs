@@ -11,6 +11,7 @@ use tensorfleet_runtime::NodeRecord;
 use tensorfleet_tensor::{Result, Tensor};
 
 use crate::collective::CollectivePeer;
+use crate::coordination::LeaderClient;
 use crate::eager::{Item, Operation, Output, Reply};
 use crate::session::{Callable, SessionOptions, StepCall, StepReply};
 use crate::spec::ClusterSpec;
@@ -58,6 +59,11 @@ pub trait WorkerClient: fmt::Debug + Send + Sync {
 
     /// What the members of collectives ask of each other.
     fn collectives(&self) -> Option<&dyn CollectivePeer> {
+        None
+    }
+
+    /// What the members of coordinated clusters ask of their leader.
+    fn coordination(&self) -> Option<&dyn LeaderClient> {
         None
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod client;
 pub mod collective;
+pub mod coordination;
 pub mod eager;
 mod engine;
 mod local;

@@ -11,9 +11,11 @@ use crate::client::{
     CreateWorkerSession, MasterClient, RunGraph, RunGraphReply, SessionClient, WorkerClient,
 };
 use crate::collective::{CollectivePeer, CompleteGroup, CompleteInstance, RecvBuf};
+use crate::coordination::LeaderClient;
 use crate::eager::{Item, Operation, Output, Reply};
 use crate::master::Master;
 use crate::session::{Callable, Session, SessionOptions, StepCall, StepReply};
+use crate::spec;
 use crate::worker::Worker;
 
 /// A worker of this process, which may stop while others still know it.
@@ -111,6 +113,10 @@ impl WorkerClient for LocalWorker {
     fn collectives(&self) -> Option<&dyn CollectivePeer> {
         Some(self)
     }
+
+    fn coordination(&self) -> Option<&dyn LeaderClient> {
+        Some(self)
+    }
 }
 
 impl CollectivePeer for LocalWorker {
@@ -129,6 +135,22 @@ impl CollectivePeer for LocalWorker {
 
     fn step_sequence(&self, graph_key: i64) -> BoxFuture<Result<i64>> {
         self.call(|worker| done(Ok(worker.task().step_sequence(graph_key))))
+    }
+}
+
+impl LeaderClient for LocalWorker {
+    fn register(&self, task: spec::Task, incarnation: u64) -> BoxFuture<Result<u64>> {
+        self.call(|worker| {
+            let leader = worker.task().coordination.leader();
+            done(leader.and_then(|leader| leader.register(&task, incarnation)))
+        })
+    }
+
+    fn heartbeat(&self, task: spec::Task, incarnation: u64) -> BoxFuture<Result<u64>> {
+        self.call(|worker| {
+            let leader = worker.task().coordination.leader();
+            done(leader.and_then(|leader| leader.heartbeat(&task, incarnation)))
+        })
     }
 }
 

@@ -9,6 +9,7 @@ use tensorfleet_runtime::ComputePool;
 use tensorfleet_tensor::{Error, aborted};
 
 use crate::collective::CollectiveTable;
+use crate::coordination::Coordination;
 use crate::steps::Steps;
 use crate::threads::Threads;
 use crate::world::World;
@@ -26,6 +27,7 @@ pub struct Task {
     /// Limits of sessions that say nothing themselves.
     pub threads: Threads,
     pub collectives: CollectiveTable,
+    pub coordination: Coordination,
     /// Whether the task has begun to stop.
     pub is_stopping: AtomicBool,
 }
@@ -70,10 +72,18 @@ impl Task {
                 LocalDevice::new(device, Arc::new(Resources::new(job)))
             })
             .collect();
-        let (steps, threads) = (Steps::default(), Threads::default());
-        let collectives = CollectiveTable::default();
-        let is_stopping = AtomicBool::new(false);
-        Task { name, devices, registry, pool, steps, world, threads, collectives, is_stopping }
+        Task {
+            name,
+            devices,
+            registry,
+            pool,
+            steps: Steps::default(),
+            world,
+            threads: Threads::default(),
+            collectives: CollectiveTable::default(),
+            coordination: Coordination::default(),
+            is_stopping: AtomicBool::new(false),
+        }
     }
 
     /// What is told to whoever has a step here when the task stops. Clients that hear of an absence

@@ -93,6 +93,9 @@ pub struct Options {
     pub optimize: bool,
     /// Whether to replace calls by the bodies of the functions.
     pub inline_functions: bool,
+    /// Whether functions that ask not to be inlined stay calls. A call is on one device, so one whose
+    /// body may be on several has to be replaced.
+    pub keep_noinline: bool,
 }
 
 impl Default for Options {
@@ -102,6 +105,7 @@ impl Default for Options {
             log_device_placement: false,
             optimize: true,
             inline_functions: true,
+            keep_noinline: true,
         }
     }
 }

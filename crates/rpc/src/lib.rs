@@ -5,6 +5,7 @@
 mod activity;
 mod admin;
 mod collective;
+mod coordination;
 mod eager;
 mod grpc;
 mod health;

@@ -25,6 +25,9 @@ pub(crate) struct Patience {
     waiting: AtomicUsize,
     /// Whether somebody looks after the calls.
     is_watched: AtomicBool,
+    /// Whether the peer was given up and has not answered since: the next call need not wait as long
+    /// again.
+    is_lost: AtomicBool,
     /// How often the peer was given up.
     losses: watch::Sender<u64>,
 }
@@ -42,6 +45,7 @@ impl Patience {
             silence,
             waiting: AtomicUsize::new(0),
             is_watched: AtomicBool::new(false),
+            is_lost: AtomicBool::new(false),
             losses: watch::Sender::new(0),
         })
     }
@@ -77,7 +81,10 @@ impl Patience {
     async fn watch(self: Arc<Self>, probe: Probe, who: String) {
         loop {
             let beat = self.silence / BEATS;
-            tokio::time::sleep(beat).await;
+            let was_lost = self.is_lost.load(Ordering::Acquire);
+            let (pause, limit) =
+                if was_lost { (Duration::ZERO, beat) } else { (beat, self.silence - beat) };
+            tokio::time::sleep(pause).await;
             if self.waiting.load(Ordering::Acquire) == 0 {
                 self.is_watched.store(false, Ordering::Release);
                 // Somebody may have come meanwhile, and seen the watch.
@@ -86,8 +93,9 @@ impl Patience {
                     return;
                 }
             }
-            let answer = tokio::time::timeout(self.silence - beat, probe()).await;
-            if !answer.unwrap_or(false) {
+            let is_there = tokio::time::timeout(limit, probe()).await.unwrap_or(false);
+            self.is_lost.store(!is_there, Ordering::Release);
+            if !is_there {
                 let count = self.waiting.load(Ordering::Acquire);
                 if count > 0 {
                     let silence = self.silence;

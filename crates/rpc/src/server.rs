@@ -20,6 +20,7 @@ use tokio::sync::watch;
 
 use crate::activity::Activity;
 use crate::admin::{self, AdminHandler};
+use crate::coordination::CoordinationHandler;
 use crate::grpc::Services;
 use crate::health::HealthHandler;
 use crate::link::{Doors, Introductions, accept};
@@ -187,6 +188,7 @@ impl Server {
             known_as,
         });
         AdminHandler { view: view.clone(), ending: Arc::clone(&ending) }.add_methods(&mut services);
+        CoordinationHandler { task: Arc::clone(&task) }.add_methods(&mut services);
         let doors = Doors {
             methods: Arc::new(services.methods),
             health: Arc::new(health_alone.methods),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tensorfleet_cluster::client::{CreateWorkerSession, RunGraph, RunGraphReply, WorkerClient};
 use tensorfleet_cluster::collective::{CollectivePeer, graph_key};
+use tensorfleet_cluster::coordination::LeaderClient;
 use tensorfleet_cluster::eager::{Item, Operation, Output, Reply};
 use tensorfleet_cluster::random_nonzero;
 use tensorfleet_framework::{BoxFuture, DeviceName, Parcel, StepId};
@@ -39,7 +40,7 @@ pub(crate) struct RemoteWorker {
     address: Arc<str>,
     pub(crate) client: WorkerServiceClient<Channel>,
     eager: EagerServiceClient<Channel>,
-    channel: Channel,
+    pub(crate) channel: Channel,
     runtime: Handle,
     patience: Arc<Patience>,
     /// How it asks for links, if it may.
@@ -435,6 +436,10 @@ impl WorkerClient for RemoteWorker {
     }
 
     fn collectives(&self) -> Option<&dyn CollectivePeer> {
+        Some(self)
+    }
+
+    fn coordination(&self) -> Option<&dyn LeaderClient> {
         Some(self)
     }
 }

@@ -304,7 +304,15 @@ pub fn resource_handle_proto(handle: &ResourceHandle) -> pb::ResourceHandleProto
     }
 }
 
+/// A dataset lives in one process: what is written of it says nothing.
+const DATASET: &str = "tensorflow::DatasetVariantWrapper";
+
 fn variant(message: &pb::VariantTensorDataProto, depth: usize) -> Result<Variant> {
+    if message.type_name == DATASET {
+        return Err(invalid_argument!(
+            "Unable to parse tensor proto: a dataset cannot be sent to another task"
+        ));
+    }
     let tensors: Result<Vec<_>> =
         message.tensors.iter().map(|tensor| nested_tensor(tensor, depth)).collect();
     Ok(Arc::new(EncodedVariant {

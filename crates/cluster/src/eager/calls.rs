@@ -8,6 +8,7 @@ use tensorfleet_graph::{AttrMap, FunctionDef, FunctionLibrary};
 use tensorfleet_planner::Device;
 use tensorfleet_tensor::{DType, Shape, Tensor};
 
+use crate::coordination::CoordinationOptions;
 use crate::spec::ClusterSpec;
 use crate::threads::Threads;
 
@@ -28,6 +29,7 @@ pub struct CreateContext {
     pub threads: Threads,
     /// Whether all other contexts end.
     pub clear_existing: bool,
+    pub coordination: Option<CoordinationOptions>,
 }
 
 /// A change of a context's cluster. Without devices only the view moves on.

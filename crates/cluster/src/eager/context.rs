@@ -21,6 +21,7 @@ use super::handles::{Handles, Held};
 use super::ops::Ops;
 use super::peers::ChangingPeers;
 use crate::client::{Peers, WorkerClient};
+use crate::coordination::Share;
 use crate::engine::{Engine, Step};
 use crate::session::lock;
 use crate::task::{LocalDevice, Task};
@@ -46,6 +47,7 @@ pub(super) struct Context {
     registered: Mutex<FxHashMap<String, usize>>,
     pub(super) components: Components,
     pub(super) functions: PlacedFunctions,
+    _coordination: Option<Share>,
     keep_alive: Duration,
     last_used: Mutex<Instant>,
     under_way: Mutex<BTreeSet<u64>>,
@@ -85,15 +87,21 @@ impl Arg {
 }
 
 impl Context {
-    pub(super) fn new(task: &Arc<Task>, request: CreateContext, peers: Arc<dyn Peers>) -> Context {
-        let CreateContext { id, task_name, threads, isolate, .. } = request;
+    pub(super) fn new(
+        task: &Arc<Task>,
+        request: CreateContext,
+        peers: Arc<dyn Peers>,
+    ) -> Result<Context> {
+        let CreateContext { id, task_name, threads, isolate, coordination, .. } = request;
+        let coordination =
+            coordination.map(|options| task.coordination.take_part(task, &*peers, options));
         let peers = Arc::new(ChangingPeers::new(peers));
         let view = View::new(task, task_name, Arc::clone(&peers) as _, threads, isolate);
         let engine = Engine::new(Arc::clone(task), Arc::new(view), None);
         let session = format!("eager_{id}");
         let step = StepId(id as i64);
         let state = task.steps.begin(step, &session);
-        Context {
+        Ok(Context {
             id,
             session,
             view: AtomicU64::new(request.view),
@@ -107,12 +115,13 @@ impl Context {
             registered: Mutex::default(),
             components: Components::default(),
             functions: PlacedFunctions::default(),
+            _coordination: coordination.transpose()?,
             keep_alive: request.keep_alive,
             last_used: Mutex::new(task.world.now()),
             under_way: Mutex::default(),
             begun: AtomicU64::new(0),
             ended: Notify::new(),
-        }
+        })
     }
 
     pub(super) fn view_id(&self) -> u64 {

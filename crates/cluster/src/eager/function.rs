@@ -169,7 +169,7 @@ impl Context {
                 &Devices { all: &devices, client: &devices[own] },
                 &registry,
                 &Folding::new(&registry).until(given_up),
-                &Options { allow_soft_placement: true, ..Options::default() },
+                &Options { allow_soft_placement: true, keep_noinline: false, ..Options::default() },
             )
         });
         let plan = plan.await?;

@@ -51,7 +51,9 @@ impl Contexts {
     pub fn create(&self, request: CreateContext) -> Result<Vec<Device>> {
         let (id, view, clear) = (request.id, request.view, request.clear_existing);
         if id == 0 {
-            return Err(invalid_argument!("CreateContext needs a context id that is not 0"));
+            return Err(invalid_argument!(
+                "Failed to initialize remote for worker context due to invalid context id"
+            ));
         }
         let current = lock(&self.table).get(&id).map(|context| context.view_id());
         if current.is_some_and(|current| view < current) {
@@ -63,20 +65,19 @@ impl Contexts {
             Some(cluster) => self.peers.with_cluster(cluster)?,
             None => Arc::clone(&self.peers),
         };
-        let context = Arc::new(Context::new(&self.task, request, peers));
-        let devices = context.own_devices();
-        tracing::info!("opened context {id:x}, view {view}");
-        let mut ended: Vec<Arc<Context>> = Vec::new();
-        {
+        // They end first: the new one may have the number of an old one, and with it its step.
+        let ended: Vec<Arc<Context>> = {
             let mut table = lock(&self.table);
-            if clear {
-                ended.extend(table.drain().map(|(_, context)| context));
-            }
-            ended.extend(table.insert(id, context));
-        }
-        for context in ended {
+            let ends = |&of: &u64, _: &mut Arc<Context>| clear || of == id;
+            table.extract_if(ends).map(|(_, context)| context).collect()
+        };
+        for context in &ended {
             context.end();
         }
+        let context = Arc::new(Context::new(&self.task, request, peers)?);
+        let devices = context.own_devices();
+        lock(&self.table).insert(id, context);
+        tracing::info!("opened context {id:x}, view {view}");
         Ok(devices)
     }
 

@@ -1,6 +1,6 @@
 //! The functions of a session or a context, compiled when first called.
 //!
-//! The library is a snapshot that is replaced as a whole, so it may grow and shrink while steps run.
+//! Whoever looks at the library keeps what it saw, so it may grow and shrink while steps run.
 //! An instance remembers which definitions it was made of and is made anew when one of them is
 //! another by now; calls that are under way keep theirs.
 
@@ -114,16 +114,18 @@ impl Functions {
         if new.is_empty() && gradients.is_empty() {
             return Ok(());
         }
-        let mut library = FunctionLibrary::clone(&table.library);
+        // Copied only if somebody still looks at what there was before.
+        let library = Arc::make_mut(&mut table.library);
         for function in new {
             library.insert(function);
         }
-        for (function, gradient) in gradients {
-            library.insert_gradient(function.clone(), gradient);
-            // What was differentiated without it is wrong from now on.
-            self.forget(&mut table, &function);
+        for (function, gradient) in &gradients {
+            library.insert_gradient(function.clone(), gradient.clone());
         }
-        table.library = Arc::new(library);
+        for (function, _) in &gradients {
+            // What was differentiated without it is wrong from now on.
+            self.forget(&mut table, function);
+        }
         Ok(())
     }
 
@@ -133,9 +135,7 @@ impl Functions {
         if table.library.find(name).is_none() {
             return false;
         }
-        let mut library = FunctionLibrary::clone(&table.library);
-        library.remove(name);
-        table.library = Arc::new(library);
+        Arc::make_mut(&mut table.library).remove(name);
         self.forget(&mut table, name);
         true
     }

@@ -4,8 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::shapes::scalar;
 use tensorfleet_framework::{
-    Attrs, Kernel, KernelContext, Op, Resources, Value, Variable, anonymous_handle, cpu,
-    no_gradient,
+    Attrs, Kernel, KernelContext, Op, Resources, Value, Variable, cpu, no_gradient,
 };
 use tensorfleet_tensor::{
     Code, DType, PartialShape, ResourceHandle, Result, Tensor, failed_precondition,
@@ -157,7 +156,8 @@ impl Described {
         let contents = || vec![(self.dtype, self.shape.clone())];
         if self.name == ANONYMOUS {
             let variable = Arc::new(Variable::new(ANONYMOUS, self.dtype));
-            let handle = anonymous_handle(device, ANONYMOUS, variable);
+            // Listed, because a handle may come back as a message.
+            let handle = resources.anonymous_handle(device, "Variable", variable);
             return Tensor::resource(ResourceHandle { contents: contents(), ..handle });
         }
         let named = || {

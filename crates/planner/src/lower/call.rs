@@ -21,8 +21,9 @@ impl Lowering<'_> {
     pub(super) fn expand_call(&mut self, pending: &Pending, node: &Node) -> Result<()> {
         let func = called(node)?;
         let function_attrs = self.graph.library().find(&func.name).map(|def| def.attrs.clone());
-        let stays = is_true(&node.attrs, "_noinline")
+        let asks_to_stay = is_true(&node.attrs, "_noinline")
             || function_attrs.is_some_and(|attrs| is_true(&attrs, "_noinline"));
+        let stays = asks_to_stay && self.options.keep_noinline;
         let Some(body) = self.body(&func, pending)? else { return Ok(()) };
         check_arguments(node, &func, node.input_types(), &body)?;
         check_results(node, &func, &body)?;

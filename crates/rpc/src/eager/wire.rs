@@ -3,17 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tensorfleet_cluster::coordination::CoordinationOptions;
 use tensorfleet_cluster::eager::{
     CreateContext, Handle, Input, Item, Operation, Output, RegisterFunction, Reply, UpdateContext,
 };
-use tensorfleet_cluster::spec::ClusterSpec;
+use tensorfleet_cluster::spec::{ClusterSpec, Task};
 use tensorfleet_framework::{DeviceName, StepId};
 use tensorfleet_graph::wire as graph_wire;
 use tensorfleet_planner::Device;
 use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_proto::tensorflow::eager as eager_pb;
 use tensorfleet_tensor::wire as tensor_wire;
-use tensorfleet_tensor::{DType, Result, Tensor, invalid_argument};
+use tensorfleet_tensor::{DType, Result, Tensor, internal, invalid_argument};
 
 use crate::wire;
 
@@ -30,12 +31,18 @@ pub(super) fn create_context(
     let cluster = cluster(&server)?;
     let task_name = match &cluster {
         None => own.clone(),
-        Some(_) => DeviceName {
-            job: Some(server.job_name.clone()),
-            replica: Some(0),
-            task: u32::try_from(server.task_index).ok(),
-            ..DeviceName::default()
-        },
+        Some(cluster) => {
+            let (job, index) = (&server.job_name, server.task_index);
+            let task = u32::try_from(index).ok();
+            if !task.is_some_and(|index| cluster.contains(&Task::new(job, index))) {
+                return Err(internal!(
+                    "Could not parse port for local server from \"\": the client calls this task \
+                     /job:{job}/task:{index}, and its cluster has none of that name"
+                ));
+            }
+            let (job, replica) = (Some(job.clone()), Some(0));
+            DeviceName { job, replica, task, ..DeviceName::default() }
+        }
     };
     Ok(CreateContext {
         id: request.context_id,
@@ -47,7 +54,45 @@ pub(super) fn create_context(
         isolate: config.is_some_and(|config| config.isolate_session_state),
         threads: config.map(wire::threads).unwrap_or_default(),
         clear_existing: request.clear_existing_contexts,
+        coordination: config.map(|config| coordination(config, &server)).transpose()?.flatten(),
     })
+}
+
+/// How long a member may be silent where the client does not say.
+const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Reads who coordinates the tasks, if somebody does.
+fn coordination(
+    config: &pb::ConfigProto,
+    server: &pb::ServerDef,
+) -> Result<Option<CoordinationOptions>> {
+    let experimental = config.experimental.as_ref();
+    let config = experimental.and_then(|experimental| experimental.coordination_config.as_ref());
+    let Some(config) =
+        config.filter(|config| !config.service_type.is_empty() && !config.force_disable)
+    else {
+        return Ok(None);
+    };
+    let Some(cluster) = cluster(server)? else { return Ok(None) };
+    let tasks: Vec<Task> = cluster.tasks().map(|(task, _)| task).collect();
+    let own = Task::new(&server.job_name, u32::try_from(server.task_index).unwrap_or(0));
+    let leader = match config.service_leader.as_str() {
+        // TensorFlow's tasks agree on the first one then.
+        "" => tasks.first().cloned().unwrap_or_else(|| own.clone()),
+        leader => {
+            let leader = DeviceName::parse(leader)?;
+            Task::new(leader.job.unwrap_or_default(), leader.task.unwrap_or(0))
+        }
+    };
+    let timeout = u64::try_from(config.heartbeat_timeout_in_ms).ok().filter(|&ms| ms > 0);
+    Ok(Some(CoordinationOptions {
+        leader,
+        tasks,
+        own,
+        heartbeat_timeout: timeout.map_or(HEARTBEAT_TIMEOUT, Duration::from_millis),
+        allow_restarts: config.allow_new_incarnation_to_reconnect,
+        heartbeats: config.enable_health_check,
+    }))
 }
 
 /// Reads a change of a context's cluster.
@@ -72,7 +117,9 @@ fn devices(attributes: &[pb::DeviceAttributes]) -> Result<Vec<Device>> {
 /// Reads one thing to do.
 pub(super) fn item(item: eager_pb::QueueItem) -> Result<Item> {
     use eager_pb::queue_item::Item as Message;
-    Ok(match item.item.ok_or_else(|| invalid_argument!("an item of the queue is empty"))? {
+    // Nothing to do is done.
+    let Some(item) = item.item else { return Ok(Item::Sync) };
+    Ok(match item {
         Message::HandleToDecref(message) => Item::Decref(handle(message)),
         Message::Operation(message) => Item::Operation(operation(message)?),
         Message::SendTensor(message) => Item::SendTensor {
@@ -149,11 +196,12 @@ pub(super) fn queue_response(reply: &Reply) -> Result<eager_pb::QueueResponse> {
     let devices = reply.outputs.iter().map(|output| output.device.clone());
     Ok(eager_pb::QueueResponse {
         device: if reply.is_function { devices.collect() } else { Vec::new() },
-        shape: shapes(&reply.outputs),
+        shape: shapes(reply.outputs.iter().filter(|output| output.value.is_none())),
         tensor: values(&reply.outputs)?,
     })
 }
 
+/// The shapes of outputs. A caller that gets values needs none.
 pub(super) fn shapes<'a>(
     outputs: impl IntoIterator<Item = &'a Output>,
 ) -> Vec<pb::TensorShapeProto> {
