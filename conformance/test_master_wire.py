@@ -163,3 +163,10 @@ def test_unknown_methods_are_unimplemented(master):
     with pytest.raises(grpc.RpcError) as raised:
         stub(b"", timeout=60)
     assert raised.value.code() is grpc.StatusCode.UNIMPLEMENTED
+
+
+def test_a_tensor_that_is_fetched_twice_is_returned_once(master):
+    handle = master.call("CreateSession", graph_def=graph(const("a", 1), const("b", 2))).session_handle
+    reply = master.call("RunStep", session_handle=handle, fetch=["b:0", "a:0", "b:0", "a", "b"])
+    assert sorted(each.name for each in reply.tensor) == ["a:0", "b:0"]
+    master.call("CloseSession", session_handle=handle)

@@ -130,3 +130,14 @@ def test_a_function_does_all_that_it_says(target, make):
         first, second, _ = make(program)
         for fetch, value in [(first, 1.0), (second + 1.0, 3.0)]:
             np.testing.assert_equal(program.updates(target, fetch), (value, [1.0, 1.0, 1.0]))
+
+
+def test_control_flow_that_is_not_lowered_has_all_its_effects(target):
+    program = Program()
+    _, second, _ = branch(program)
+    config = tf1.ConfigProto()
+    config.experimental.executor_type = "SINGLE_THREADED_EXECUTOR"
+    with tf1.Session(target, config=config) as session:
+        session.run(program.initializer)
+        assert session.run(second) == 2.0
+        assert session.run([variable.value() for variable in program.variables]) == [1.0, 1.0, 1.0]

@@ -228,3 +228,36 @@ def test_tensors_that_cannot_be_connected(target, source, replaced, fetch, words
     with v1.Session(target) as session, pytest.raises(tf.errors.InvalidArgumentError) as raised:
         session._make_callable_from_options(options)()
     assert words in raised.value.message
+
+
+def test_costs_are_told_of_every_second_step(target):
+    x = v1.placeholder(tf.float32, [None, 2], name="x")
+    y = tf.nn.relu(tf.matmul(x, [[1.0, 2.0], [3.0, 4.0]], name="product"), name="y")
+    config = v1.ConfigProto(graph_options=v1.GraphOptions(build_cost_model=2))
+    config.graph_options.rewrite_options.disable_meta_optimizer = True
+    with v1.Session(target, config=config) as session:
+        costs = []
+        for _ in range(4):
+            metadata = v1.RunMetadata()
+            session.run(y, {x: [[1.0, 1.0]] * 3}, options=v1.RunOptions(), run_metadata=metadata)
+            assert not metadata.step_stats.dev_stats
+            costs.append(metadata.cost_graph.node)
+    assert [bool(nodes) for nodes in costs] == [False, True, False, True]
+    nodes = {node.name: node for node in costs[1]}
+    assert {"_SOURCE", "_SINK", "product", "y"} <= set(nodes)
+    names = {node.id: node.name for node in costs[1]}
+    assert nodes["y"].device == CPU
+    assert [names[edge.preceding_node] for edge in nodes["y"].input_info] == ["product"]
+    (output,) = nodes["y"].output_info
+    assert [dim.size for dim in output.shape.dim] == [3, 2]
+    assert (output.size, output.dtype) == (24, tf.float32.as_datatype_enum)
+    assert any(node.is_final for node in costs[1])
+
+
+def test_costs_are_not_told_unless_asked_for(target):
+    metadata = v1.RunMetadata()
+    options = v1.RunOptions(trace_level=v1.RunOptions.FULL_TRACE)
+    with v1.Session(target) as session:
+        session.run(tf.constant(1) + 1, options=options, run_metadata=metadata)
+    assert metadata.step_stats.dev_stats
+    assert not metadata.cost_graph.node

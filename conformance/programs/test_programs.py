@@ -13,16 +13,6 @@ from conformance.programs.shrink import shrink
 SEEDS = range(1, 321)
 PER_TEST = 20
 SHRINK_SECONDS = 20
-# Seeds whose programs differ, and how. One that differs no more belongs out of here.
-OPEN = {
-    52: "two placeholders are missing, and either may be named",
-    59: "an assertion fails here only",
-    98: "TensorFlow finds no index for a feed (INTERNAL)",
-    104: "a placeholder is asked for that TensorFlow does not need",
-    124: "one value differs",
-    153: "TensorFlow finds no index for a feed (INTERNAL)",
-    255: "TensorFlow fails at a variable's read (INTERNAL)",
-}
 FOUND = sorted(pathlib.Path(__file__).with_name("found").glob("*.json"))
 
 
@@ -41,8 +31,6 @@ def graph():
 def test_random_programs(engines, first):
     engines.reset()
     for seed in range(first, first + PER_TEST):
-        if seed in OPEN:
-            continue
         program = generate(seed)
         if difference := engines.difference(program):
             shows = lambda smaller: engines.difference(smaller) is not None

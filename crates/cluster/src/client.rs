@@ -12,6 +12,7 @@ use tensorfleet_tensor::{Result, Tensor};
 
 use crate::collective::CollectivePeer;
 use crate::coordination::LeaderClient;
+use crate::debugger::Watches;
 use crate::eager::{Item, Operation, Output, Reply};
 use crate::session::{Callable, SessionOptions, StepCall, StepReply};
 use crate::spec::ClusterSpec;
@@ -28,8 +29,13 @@ pub trait WorkerClient: fmt::Debug + Send + Sync {
     /// Ends a session.
     fn delete_session(&self, handle: String) -> BoxFuture<Result<()>>;
 
-    /// Registers a partition and returns the handle to run it by.
-    fn register_graph(&self, session: String, graph: Arc<Graph>) -> BoxFuture<Result<String>>;
+    /// Registers a partition, with what a debugger watches of it, and returns the handle to run it by.
+    fn register_graph(
+        &self,
+        session: String,
+        graph: Arc<Graph>,
+        watches: Option<Arc<Watches>>,
+    ) -> BoxFuture<Result<String>>;
 
     /// Forgets a registered partition.
     fn deregister_graph(&self, session: String, graph: String) -> BoxFuture<Result<()>>;

@@ -6,6 +6,7 @@
 pub mod client;
 pub mod collective;
 pub mod coordination;
+mod debugger;
 pub mod eager;
 mod engine;
 mod local;
@@ -24,6 +25,7 @@ mod view;
 mod worker;
 mod world;
 
+pub use debugger::Watches;
 pub use engine::{
     Engine, Functions, Instance, PreparedOp, RemoteFunctions, RunLimits, RunOutcome, Step,
 };
@@ -31,7 +33,7 @@ pub use local::{LocalMaster, LocalWorker};
 pub use master::Master;
 pub use random::random_nonzero;
 pub use session::{
-    Callable, RunOptions, Session, SessionOptions, SessionSummary, StepCall, StepReply,
+    Callable, CostModel, RunOptions, Session, SessionOptions, SessionSummary, StepCall, StepReply,
 };
 pub use steps::{StepState, Steps, Visit};
 pub use task::{LocalDevice, Task};

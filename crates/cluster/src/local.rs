@@ -12,6 +12,7 @@ use crate::client::{
 };
 use crate::collective::{CollectivePeer, CompleteGroup, CompleteInstance, RecvBuf};
 use crate::coordination::LeaderClient;
+use crate::debugger::Watches;
 use crate::eager::{Item, Operation, Output, Reply};
 use crate::master::Master;
 use crate::session::{Callable, Session, SessionOptions, StepCall, StepReply};
@@ -63,8 +64,15 @@ impl WorkerClient for LocalWorker {
         })
     }
 
-    fn register_graph(&self, session: String, graph: Arc<Graph>) -> BoxFuture<Result<String>> {
-        self.call(|worker| Box::pin(async move { worker.register_graph(&session, &graph) }))
+    fn register_graph(
+        &self,
+        session: String,
+        graph: Arc<Graph>,
+        watches: Option<Arc<Watches>>,
+    ) -> BoxFuture<Result<String>> {
+        self.call(|worker| {
+            Box::pin(async move { worker.register_graph(&session, &graph, watches.as_deref()) })
+        })
     }
 
     fn run_graph(&self, request: RunGraph) -> BoxFuture<Result<RunGraphReply>> {

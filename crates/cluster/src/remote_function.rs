@@ -86,7 +86,7 @@ impl Shared {
             graph.node_mut(NodeId(index as u32)).device = Arc::clone(&name);
         }
         let graph = Arc::new(through_rendezvous(&graph, &device, &self.task.registry)?);
-        let graph = self.client.register_graph(self.session.clone(), graph).await?;
+        let graph = self.client.register_graph(self.session.clone(), graph, None).await?;
         Ok(Registered { graph, key_prefix: key_prefix_of(&device) })
     }
 

@@ -18,6 +18,7 @@ use tokio::sync::{OnceCell, watch};
 
 use crate::client::{RunGraph, RunGraphReply, WorkerClient};
 use crate::collective::{SharedStep, graph_key};
+use crate::debugger::Watches;
 use crate::engine::Folding;
 use crate::members::Members;
 use crate::partial_run::{PartialRun, through_rendezvous};
@@ -40,6 +41,24 @@ pub struct SessionOptions {
     pub threads: Threads,
     /// For each pool among which steps may choose, how many threads it has.
     pub thread_pools: Vec<Option<usize>>,
+    /// Which steps of a kind tell what their nodes cost, if any.
+    pub costs: Option<CostModel>,
+}
+
+/// Which steps tell what their nodes cost.
+#[derive(Clone, Copy, Debug)]
+pub struct CostModel {
+    /// Each step of so many.
+    pub every: i64,
+    /// How many come before.
+    pub after: i64,
+}
+
+impl CostModel {
+    /// Whether a step tells its costs that so many of its kind came before.
+    fn covers(self, before: i64) -> bool {
+        (before + 1).wrapping_sub(self.after) % self.every == 0
+    }
 }
 
 /// A session.
@@ -112,6 +131,8 @@ pub struct RunOptions {
     pub timeout: Option<Duration>,
     /// Which of the session's pools of threads runs the step; -1 means the caller's thread.
     pub inter_op_thread_pool: i32,
+    /// What a debugger watches.
+    pub watches: Option<Arc<Watches>>,
 }
 
 /// What a step returned.
@@ -123,6 +144,8 @@ pub struct StepReply {
     pub trace: Vec<(String, Vec<NodeRecord>)>,
     /// The graphs of the step's partitions, if asked for.
     pub partition_graphs: Vec<Arc<Graph>>,
+    /// The partitions with what their nodes took, if the step tells its costs.
+    pub costs: Vec<(Arc<Graph>, Vec<NodeRecord>)>,
 }
 
 /// A step prepared to be run many times.
@@ -144,6 +167,8 @@ pub(crate) struct CompiledPlan {
     parts: Vec<PlanPart>,
     /// What names the step for other masters that run the same collectives.
     collective_key: Option<i64>,
+    /// How often it has been run.
+    runs: AtomicI64,
 }
 
 #[derive(Debug)]
@@ -312,7 +337,13 @@ impl Session {
         let (fetches, targets, connections) = (call.fetches, call.targets, call.connections);
         let spec = StepSpec { feeds, fetches, targets, connections };
         let inter_op = chosen_pool(call.options.inter_op_thread_pool, &self.options.thread_pools)?;
-        let plan = self.plan(spec, Route::Arguments).await?;
+        let plan = match call.options.watches {
+            None => self.plan(spec, Route::Arguments).await?,
+            // What is watched and where it goes changes from step to step.
+            Some(watches) => self.compile(&spec, Route::Arguments, Some(watches)).await?,
+        };
+        let before = plan.runs.fetch_add(1, Ordering::Relaxed);
+        let tells_costs = self.options.costs.is_some_and(|costs| costs.covers(before));
         let mut args = Vec::with_capacity(plan.args.len());
         for arg in &plan.args {
             check_type(arg, &values[arg.feed]).map_err(|error| blame(error, &self.workers[0].0))?;
@@ -333,8 +364,15 @@ impl Session {
             }
             reply.trace.extend(part.trace);
         };
-        for part in plan.run(&self.handle, step.id, args, inter_op, call.options.trace).await? {
+        let trace = call.options.trace || tells_costs;
+        for part in plan.run(&self.handle, step.id, args, inter_op, trace).await? {
             absorb(part);
+        }
+        if tells_costs {
+            reply.costs = plan.costs(&reply.trace);
+        }
+        if !call.options.trace {
+            reply.trace.clear();
         }
         if call.options.partition_graphs {
             reply.partition_graphs =
@@ -357,7 +395,7 @@ impl Session {
                 }
             }
         };
-        let plan = cell.get_or_try_init(|| self.compile(&key.0, route)).await;
+        let plan = cell.get_or_try_init(|| self.compile(&key.0, route, None)).await;
         if plan.is_err() {
             // A step that cannot be planned must not keep its memory.
             lock(&self.plans).remove(&key);
@@ -366,12 +404,19 @@ impl Session {
     }
 
     /// Makes a plan and registers it.
-    async fn compile(&self, spec: &StepSpec, route: Route) -> Result<Arc<CompiledPlan>> {
-        let Plan { partitions, args, placement } = self.plan_aside(spec.clone()).await?;
+    async fn compile(
+        &self,
+        spec: &StepSpec,
+        route: Route,
+        watches: Option<Arc<Watches>>,
+    ) -> Result<Arc<CompiledPlan>> {
+        let planned = self.plan_aside(spec.clone(), watches.clone()).await?;
+        let Plan { partitions, args, placement } = planned;
         for node in &placement {
             // TensorFlow's words, which people search their logs for.
             tracing::info!("{}: ({}): {}", node.node, node.op, node.device);
         }
+        let watches = watches.as_ref();
         let registrations = partitions.into_iter().map(|partition| async move {
             let task = partition.device.name.task_name();
             let client = self.worker(&task)?;
@@ -383,7 +428,9 @@ impl Session {
                 _ => partition.graph,
             };
             let graph = Arc::new(graph);
-            let registered = client.register_graph(self.handle.clone(), Arc::clone(&graph)).await;
+            let registered = client
+                .register_graph(self.handle.clone(), Arc::clone(&graph), watches.cloned())
+                .await;
             let graph_handle = registered.map_err(|error| blame(error, &task))?;
             let registration = Registration {
                 session: self.handle.clone(),
@@ -392,24 +439,34 @@ impl Session {
                 task: Arc::clone(&self.task),
                 closed: self.closed.subscribe(),
             };
+            let graph = match watches {
+                None => graph,
+                Some(watches) => Arc::new(watches.watched(&graph, &self.task.registry)?),
+            };
             Ok(PlanPart { task, client, registration, graph, is_client_part })
         });
         let parts = futures_util::future::try_join_all(registrations).await?;
         let task = Arc::clone(&self.task);
         let collective_key = graph_key(parts.iter().map(|part: &PlanPart| &*part.graph));
-        Ok(Arc::new(CompiledPlan { task, args, parts, collective_key }))
+        let runs = AtomicI64::new(0);
+        Ok(Arc::new(CompiledPlan { task, args, parts, collective_key, runs }))
     }
 
     /// Plans a step on a thread that others do not wait for: a graph may be large.
-    async fn plan_aside(&self, spec: StepSpec) -> Result<Plan> {
+    async fn plan_aside(&self, spec: StepSpec, watches: Option<Arc<Watches>>) -> Result<Plan> {
         let graph = self.graph();
         let (all, client) = (self.devices.clone(), self.client_device.clone());
         let known = Arc::clone(&self.placement);
-        let (registry, options) = (Arc::clone(&self.task.registry), self.options.plan.clone());
+        let (registry, mut options) = (Arc::clone(&self.task.registry), self.options.plan.clone());
+        // Who watches a tensor wants to see it.
+        options.optimize &= watches.is_none();
         let planned = self.task.world.aside(move |given_up| {
             let devices = Devices { all: &all, client: &client };
             let placement = placed(&known, &graph, &devices, &options);
             let folding = Folding::new(&registry).until(given_up);
+            if let Some(watches) = watches {
+                watches.publish_step(&spec)?;
+            }
             tensorfleet_planner::plan(
                 &graph, &placement, &spec, &devices, &registry, &folding, &options,
             )
@@ -527,6 +584,16 @@ pub(crate) fn blame(error: Error, task: &DeviceName) -> Error {
 }
 
 impl CompiledPlan {
+    /// The partitions with what a traced run recorded of them.
+    fn costs(&self, trace: &[(String, Vec<NodeRecord>)]) -> Vec<(Arc<Graph>, Vec<NodeRecord>)> {
+        let records = |graph: &Graph| {
+            let device = &graph.nodes().first()?.device;
+            trace.iter().find(|(name, _)| **name == **device).map(|(_, records)| records.clone())
+        };
+        let graphs = self.parts.iter().map(|part| &part.graph);
+        graphs.map(|graph| (Arc::clone(graph), records(graph).unwrap_or_default())).collect()
+    }
+
     /// Runs all parts at once. The first root cause ends the step: the calls that are still under
     /// way are dropped, which cancels them.
     pub(crate) async fn run(

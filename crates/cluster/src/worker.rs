@@ -9,6 +9,7 @@ use tensorfleet_planner::Device;
 use tensorfleet_tensor::{Result, aborted, invalid_argument};
 
 use crate::client::{CreateWorkerSession, Peers, RunGraph, RunGraphReply};
+use crate::debugger::Watches;
 use crate::eager::Contexts;
 use crate::engine::{Engine, Instance, RunLimits, RunOutcome, Step};
 use crate::remote_function::SessionFunctions;
@@ -128,10 +129,23 @@ impl Worker {
         })
     }
 
-    /// Compiles a partition.
-    pub fn register_graph(&self, session: &str, graph: &Graph) -> Result<String> {
+    /// Compiles a partition, with what a debugger watches of it.
+    pub fn register_graph(
+        &self,
+        session: &str,
+        graph: &Graph,
+        watches: Option<&Watches>,
+    ) -> Result<String> {
         let session = self.session(session)?;
-        let instance = Arc::new(session.engine.instantiate(graph)?);
+        let instance = match watches {
+            None => session.engine.instantiate(graph)?,
+            Some(watches) => {
+                let watched = watches.watched(graph, &self.task.registry)?;
+                watches.publish_graph(&watched)?;
+                session.engine.instantiate(&watched)?
+            }
+        };
+        let instance = Arc::new(instance);
         let handle = self.task.world.random_handle();
         lock(&session.graphs).insert(handle.clone(), instance);
         Ok(handle)

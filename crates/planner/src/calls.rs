@@ -8,6 +8,9 @@ use tensorfleet_graph::{
 };
 use tensorfleet_tensor::Result;
 
+/// An attribute of calls that were nodes whose op is a function.
+pub(crate) const NATIVE_CALL: &str = "_is_native_call";
+
 /// Turns nodes whose op is a function into nodes that call it, which have kernels.
 pub(crate) fn spell_out(graph: &mut Graph, ops: &dyn OpLookup) -> Result<()> {
     for index in 0..graph.len() {
@@ -28,6 +31,7 @@ pub(crate) fn spell_out(graph: &mut Graph, ops: &dyn OpLookup) -> Result<()> {
         attrs.insert("Tin".to_owned(), types(&own.inputs));
         attrs.insert("Tout".to_owned(), types(&own.outputs));
         attrs.insert("f".to_owned(), AttrValue::Func(func));
+        attrs.insert(NATIVE_CALL.to_owned(), AttrValue::Bool(true));
         let (attrs, signature) = signature(op, attrs, graph.library(), ops)?;
         let node = graph.node_mut(id);
         (node.op, node.attrs, node.signature) = (op.into(), attrs, Some(signature));

@@ -32,6 +32,7 @@ mod redirect;
 mod testing;
 #[cfg(test)]
 mod tests;
+mod watch;
 
 use std::sync::Arc;
 
@@ -44,6 +45,7 @@ pub use function::{FunctionBody, instantiate_function};
 pub use multi_device::{FunctionPart, FunctionPlan, as_function, plan_multi_device_function};
 pub use partition::partition;
 pub use place::Placement;
+pub use watch::{Watch, watch};
 
 /// A device that can take part in a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,6 +98,8 @@ pub struct Options {
     /// Whether functions that ask not to be inlined stay calls. A call is on one device, so one whose
     /// body may be on several has to be replaced.
     pub keep_noinline: bool,
+    /// Whether control flow of a session's graph that asks for it becomes switches and merges.
+    pub lower_control_flow: bool,
 }
 
 impl Default for Options {
@@ -106,6 +110,7 @@ impl Default for Options {
             optimize: true,
             inline_functions: true,
             keep_noinline: true,
+            lower_control_flow: true,
         }
     }
 }

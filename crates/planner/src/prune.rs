@@ -84,11 +84,11 @@ pub(crate) fn prune(
     Ok(Step { graph: pruned, roots })
 }
 
-/// The attributes of a node; calls that a feed or a fetch names say so.
+/// The attributes of a node; one with several results of which a feed or a fetch names one says so.
 fn marked(graph: &Graph, id: NodeId, node: &Node, ends: &Ends) -> Arc<AttrMap> {
     let is_end = || ends.feeds.iter().chain(&ends.fetches).any(|output| output.node == id);
     let mut attrs = Arc::clone(&node.attrs);
-    if is_call(graph, node) && is_end() {
+    if (is_call(graph, node) || &*node.op == "IdentityN") && is_end() {
         Arc::make_mut(&mut attrs).insert(END.to_owned(), AttrValue::Bool(true));
     }
     attrs

@@ -247,6 +247,7 @@ pub(crate) const UNOPTIMISED: Options = Options {
     log_device_placement: false,
     optimize: false,
     inline_functions: true,
+    lower_control_flow: true,
 };
 
 /// A registry of the ops that tests use.

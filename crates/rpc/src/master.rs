@@ -105,11 +105,11 @@ impl MasterHandler {
             let session = self.master.session(&request.session_handle)?;
             if !request.partial_run_handle.is_empty() {
                 let handle = request.partial_run_handle.clone();
-                let fetches = request.fetch.clone();
+                let fetches = wire::distinct(request.fetch.clone());
                 let outcome = session.partial_run(&handle, wire::step_call(request)?).await?;
                 return wire::run_step_response(fetches, &outcome);
             }
-            let fetches = request.fetch.clone();
+            let fetches = wire::distinct(request.fetch.clone());
             let outcome = session.run(wire::step_call(request)?).await?;
             wire::run_step_response(fetches, &outcome)
         });
@@ -170,7 +170,7 @@ impl MasterHandler {
         reply(
             async {
                 let session = self.master.session(&request.session_handle)?;
-                let callable = wire::callable(request.options.unwrap_or_default());
+                let callable = wire::callable(request.options.unwrap_or_default())?;
                 Ok(pb::MakeCallableResponse { handle: session.make_callable(callable).await? })
             }
             .await,

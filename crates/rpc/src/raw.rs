@@ -33,6 +33,8 @@ pub(crate) struct RegisterGraphRequest {
     pub(crate) session_handle: String,
     #[prost(bytes = "bytes", tag = "2")]
     pub(crate) graph_def: Bytes,
+    #[prost(message, optional, tag = "5")]
+    pub(crate) debug_options: Option<pb::DebugOptions>,
     #[prost(bool, tag = "6")]
     pub(crate) create_worker_session_called: bool,
 }

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use tensorfleet_cluster::{Callable, RunOptions, SessionOptions, StepCall, StepReply, Threads};
+use rustc_hash::FxHashSet;
+use tensorfleet_cluster::{
+    Callable, CostModel, RunOptions, SessionOptions, StepCall, StepReply, Threads,
+};
 use tensorfleet_framework::DeviceName;
 use tensorfleet_graph::wire as graph_wire;
 use tensorfleet_planner::{Connection, Device};
@@ -12,6 +15,10 @@ use tensorfleet_runtime::NodeRecord;
 use tensorfleet_tensor::wire as tensor_wire;
 use tensorfleet_tensor::{Result, Tensor, invalid_argument};
 
+mod costs;
+mod debugging;
+
+pub(crate) use debugging::{debug_options, watches};
 pub(crate) use tensorfleet_graph::wire::graph;
 
 /// About how many nodes a graph has.
@@ -39,9 +46,17 @@ pub(crate) fn session_options(config: Option<&pb::ConfigProto>) -> Result<Sessio
             .collect(),
         ..SessionOptions::default()
     };
+    let graph = config.graph_options.as_ref().filter(|graph| graph.build_cost_model > 0);
+    options.costs = graph.map(|graph| CostModel {
+        every: graph.build_cost_model,
+        after: graph.build_cost_model_after,
+    });
     options.plan.allow_soft_placement = config.allow_soft_placement;
     options.plan.log_device_placement = config.log_device_placement;
     options.plan.optimize = optimizes(config);
+    // That executor knows no switches.
+    options.plan.lower_control_flow =
+        experimental.is_none_or(|e| e.executor_type != "SINGLE_THREADED_EXECUTOR");
     Ok(options)
 }
 
@@ -92,25 +107,37 @@ fn milliseconds(value: i64) -> Option<Duration> {
 }
 
 /// Reads how a client wants a step run.
-pub(crate) fn run_options(options: Option<&pb::RunOptions>) -> RunOptions {
-    let Some(options) = options else { return RunOptions::default() };
-    RunOptions {
+pub(crate) fn run_options(options: Option<&pb::RunOptions>) -> Result<RunOptions> {
+    let Some(options) = options else { return Ok(RunOptions::default()) };
+    Ok(RunOptions {
         trace: options.trace_level > pb::run_options::TraceLevel::NoTrace as i32,
         partition_graphs: options.output_partition_graphs,
         timeout: milliseconds(options.timeout_in_ms),
         inter_op_thread_pool: options.inter_op_thread_pool,
-    }
+        watches: options.debug_options.as_ref().map(debugging::watches).transpose()?.flatten(),
+    })
 }
 
-/// Reads a step.
+/// Reads a step. A tensor that is fetched several times is returned once, as by TensorFlow's master.
 pub(crate) fn step_call(request: pb::RunStepRequest) -> Result<StepCall> {
     Ok(StepCall {
         feeds: request.feed.into_iter().map(named_tensor).collect::<Result<_>>()?,
-        fetches: request.fetch,
+        fetches: distinct(request.fetch),
         targets: request.target,
         connections: Vec::new(),
-        options: run_options(request.options.as_ref()),
+        options: run_options(request.options.as_ref())?,
     })
+}
+
+/// The names of tensors, each of them once.
+pub(crate) fn distinct(names: Vec<String>) -> Vec<String> {
+    let mut known = FxHashSet::default();
+    names.into_iter().filter(|name| known.insert(full_name(name))).collect()
+}
+
+/// The name of a tensor with its number.
+fn full_name(name: &str) -> String {
+    if name.contains(':') { name.to_owned() } else { format!("{name}:0") }
 }
 
 /// Writes what a client asks of its session.
@@ -189,23 +216,24 @@ fn run_options_proto(options: &RunOptions) -> pb::RunOptions {
 
 /// Reads what a step returned, in the order of its fetches.
 pub(crate) fn step_reply(fetches: &[String], response: pb::RunStepResponse) -> Result<StepReply> {
-    let mut returned = response.tensor.into_iter().map(named_tensor).collect::<Result<Vec<_>>>()?;
+    let returned = response.tensor.into_iter().map(named_tensor).collect::<Result<Vec<_>>>()?;
     let mut tensors = Vec::with_capacity(fetches.len());
     for (position, fetch) in fetches.iter().enumerate() {
-        // Masters keep the order, but the protocol promises names only.
+        // Masters keep the order, but the protocol promises names only, and each of them once.
+        let fetch = full_name(fetch);
         let found = match returned.get(position) {
-            Some((name, _)) if name == fetch => Some(position),
-            _ => returned.iter().position(|(name, _)| name == fetch),
+            Some(found) if found.0 == fetch => Some(found),
+            _ => returned.iter().find(|(name, _)| full_name(name) == fetch),
         };
-        let index = found
+        let (_, tensor) = found
             .ok_or_else(|| tensorfleet_tensor::internal!("the server did not return {fetch}"))?;
-        tensors.push(std::mem::replace(&mut returned[index].1, Tensor::scalar(false)));
+        tensors.push(tensor.clone());
     }
     let trace = response.metadata.as_ref().and_then(|metadata| metadata.step_stats.as_ref());
     Ok(StepReply {
         tensors,
         trace: trace.map(node_records).unwrap_or_default(),
-        partition_graphs: Vec::new(),
+        ..StepReply::default()
     })
 }
 
@@ -234,7 +262,7 @@ pub(crate) fn run_step_response(
         tensor: fetches
             .into_iter()
             .zip(&reply.tensors)
-            .map(|(name, tensor)| named_tensor_proto(name, tensor))
+            .map(|(name, tensor)| named_tensor_proto(full_name(&name), tensor))
             .collect::<Result<_>>()?,
         metadata: Some(run_metadata(reply)?),
         ..Default::default()
@@ -251,6 +279,7 @@ pub(crate) fn run_metadata(reply: &StepReply) -> Result<pb::RunMetadata> {
             .iter()
             .map(|graph| graph_wire::graph_def(graph))
             .collect::<Result<_>>()?,
+        cost_graph: (!reply.costs.is_empty()).then(|| costs::cost_graph(&reply.costs)),
         ..Default::default()
     })
 }
@@ -321,18 +350,18 @@ pub(crate) fn node_records(stats: &pb::StepStats) -> Vec<(String, Vec<NodeRecord
 }
 
 /// Reads a step to be prepared.
-pub(crate) fn callable(options: pb::CallableOptions) -> Callable {
+pub(crate) fn callable(options: pb::CallableOptions) -> Result<Callable> {
     let connection = |connection: pb::TensorConnection| Connection {
         from: connection.from_tensor,
         to: connection.to_tensor,
     };
-    Callable {
+    Ok(Callable {
         feeds: options.feed,
         fetches: options.fetch,
         targets: options.target,
         connections: options.tensor_connection.into_iter().map(connection).collect(),
-        options: run_options(options.run_options.as_ref()),
-    }
+        options: run_options(options.run_options.as_ref())?,
+    })
 }
 
 /// Writes a step to be prepared.

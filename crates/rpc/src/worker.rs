@@ -145,7 +145,8 @@ impl WorkerHandler {
             self.session_handle(request.session_handle, request.create_worker_session_called)?;
         let (nodes, library) = wire::graph(request.graph_def)?;
         let graph = Graph::from_nodes(nodes, Arc::new(library), &*self.task.registry)?;
-        self.worker.register_graph(&session, &graph)
+        let watches = request.debug_options.as_ref().map(wire::watches).transpose()?.flatten();
+        self.worker.register_graph(&session, &graph, watches.as_deref())
     }
 
     /// Runs a partition. Errors go where the master wants them.

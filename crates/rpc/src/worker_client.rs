@@ -8,7 +8,7 @@ use tensorfleet_cluster::client::{CreateWorkerSession, RunGraph, RunGraphReply, 
 use tensorfleet_cluster::collective::{CollectivePeer, graph_key};
 use tensorfleet_cluster::coordination::LeaderClient;
 use tensorfleet_cluster::eager::{Item, Operation, Output, Reply};
-use tensorfleet_cluster::random_nonzero;
+use tensorfleet_cluster::{Watches, random_nonzero};
 use tensorfleet_framework::{BoxFuture, DeviceName, Parcel, StepId};
 use tensorfleet_graph::Graph;
 use tensorfleet_graph::wire as graph_wire;
@@ -281,7 +281,12 @@ impl WorkerClient for RemoteWorker {
         Box::pin(async move { call.await.map(|_| ()) })
     }
 
-    fn register_graph(&self, session: String, graph: Arc<Graph>) -> BoxFuture<Result<String>> {
+    fn register_graph(
+        &self,
+        session: String,
+        graph: Arc<Graph>,
+        watches: Option<Arc<Watches>>,
+    ) -> BoxFuture<Result<String>> {
         let mut client = self.client.clone();
         let graph_def = match graph_wire::graph_def(&graph) {
             Ok(graph_def) => graph_def,
@@ -299,7 +304,7 @@ impl WorkerClient for RemoteWorker {
                     graph_options: Some(pb::GraphOptions::default()),
                     config_proto: Some(pb::ConfigProto::default()),
                     collective_graph_key,
-                    ..Default::default()
+                    debug_options: watches.as_deref().map(wire::debug_options),
                 })
                 .await
         });

@@ -7,7 +7,7 @@ use tensorfleet_cluster::client::{
 };
 use tensorfleet_cluster::eager::{Item, Operation, Output, Reply};
 use tensorfleet_cluster::spec::ClusterSpec;
-use tensorfleet_cluster::{LocalWorker, Master, Task, Worker};
+use tensorfleet_cluster::{LocalWorker, Master, Task, Watches, Worker};
 use tensorfleet_framework::{BoxFuture, DeviceName, Parcel, StepId};
 use tensorfleet_graph::Graph;
 use tensorfleet_planner::Device;
@@ -130,8 +130,13 @@ impl WorkerClient for SimWorker {
         self.call(|worker| worker.delete_session(handle))
     }
 
-    fn register_graph(&self, session: String, graph: Arc<Graph>) -> BoxFuture<Result<String>> {
-        self.call(|worker| worker.register_graph(session, graph))
+    fn register_graph(
+        &self,
+        session: String,
+        graph: Arc<Graph>,
+        watches: Option<Arc<Watches>>,
+    ) -> BoxFuture<Result<String>> {
+        self.call(|worker| worker.register_graph(session, graph, watches))
     }
 
     fn run_graph(&self, request: RunGraph) -> BoxFuture<Result<RunGraphReply>> {

@@ -29,6 +29,8 @@ pub(super) struct Inlined {
     pub(super) returns: Vec<Output>,
     /// The nodes that have run when the body has run.
     pub(super) done: Vec<NodeId>,
+    /// Those of them that have effects, or if there are none, what lets the body begin.
+    pub(super) effects: Vec<NodeId>,
 }
 
 impl Lowering<'_> {
@@ -93,17 +95,23 @@ impl Lowering<'_> {
         } else {
             effects.clear();
         }
+        let mut ran = Vec::new();
         if !control_returns.is_empty() {
-            done.extend(control_returns);
+            ran = control_returns;
         } else if !has_control_flow(&body.graph) {
-            done.extend(effects);
+            ran = effects;
+        } else if !effects.is_empty() {
+            ran.clone_from(&done);
         }
-        if done.is_empty() {
-            done.extend(site.entry);
+        done.extend(&ran);
+        for nodes in [&mut done, &mut ran] {
+            if nodes.is_empty() {
+                nodes.extend(site.entry);
+            }
+            nodes.sort_unstable();
+            nodes.dedup();
         }
-        done.sort_unstable();
-        done.dedup();
-        Ok(Inlined { returns, done })
+        Ok(Inlined { returns, done, effects: ran })
     }
 }
 

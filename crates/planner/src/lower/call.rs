@@ -9,11 +9,12 @@ use tensorfleet_tensor::{DType, Result, invalid_argument};
 
 use super::body::Site;
 use super::{Lowering, Pending};
+use crate::calls::NATIVE_CALL;
 use crate::edit::{NewNode, first_output};
 use crate::function::FunctionBody;
 use crate::gradient::{self, SYMBOLIC_GRADIENT};
 
-/// An attribute of calls of which a result is fed or fetched.
+/// An attribute of nodes with several results of which one is fed or fetched.
 pub(crate) const END: &str = "_is_end";
 
 impl Lowering<'_> {
@@ -44,11 +45,16 @@ impl Lowering<'_> {
         };
         self.replace_outputs(pending.id, returns);
         if self.awaited.contains(&pending.id) {
+            // Who waits for a call waits for its effects, not for its results. Where a call may not
+            // run, its results tell.
+            let is_native = is_true(&node.attrs, NATIVE_CALL);
+            let control_inputs =
+                if is_native || may_not_run { inlined.done } else { inlined.effects };
             let done = self.add(NewNode {
                 name: &format!("{}/output_control_node", node.name),
                 op: "NoOp",
                 device: Arc::clone(&node.device),
-                control_inputs: inlined.done,
+                control_inputs,
                 ..NewNode::default()
             })?;
             self.redirects.node(pending.id, done);
@@ -66,7 +72,10 @@ impl Lowering<'_> {
             name: &format!("{}/outputs", node.name),
             op: "IdentityN",
             device: Arc::clone(&node.device),
-            attrs: vec![("T", AttrValue::List(AttrList::Types(types)))],
+            attrs: vec![
+                ("T", AttrValue::List(AttrList::Types(types))),
+                (END, AttrValue::Bool(true)),
+            ],
             inputs: results.clone(),
             control_inputs: Vec::new(),
         })?;

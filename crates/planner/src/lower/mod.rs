@@ -62,7 +62,7 @@ fn replace(
 ) -> Result<(Step, bool)> {
     let is_replaced = |node: &Node| match effects {
         Effects::Always => is_call(&step.graph, node),
-        Effects::IfNeeded => is_control_flow(node) && asks_for_lowering(node),
+        Effects::IfNeeded => is_control_flow(node) && asks_for_lowering(node, options),
     };
     let nodes = step.graph.iter().filter(|(_, node)| is_replaced(node));
     let calls: Vec<NodeId> = nodes.map(|(id, _)| id).collect();
@@ -185,13 +185,13 @@ impl<'a> Lowering<'a> {
             *input = self.redirects.current(*input);
         }
         match &*node.op {
-            "If" | "StatelessIf" | "Case" | "StatelessCase" if asks_for_lowering(&node) => {
-                self.expand_branches(pending, &node)
+            "If" | "StatelessIf" | "Case" | "StatelessCase" | "While" | "StatelessWhile"
+                if !asks_for_lowering(&node, self.options) =>
+            {
+                Ok(())
             }
-            "While" | "StatelessWhile" if asks_for_lowering(&node) => {
-                self.expand_while(pending, &node)
-            }
-            "If" | "StatelessIf" | "Case" | "StatelessCase" | "While" | "StatelessWhile" => Ok(()),
+            "If" | "StatelessIf" | "Case" | "StatelessCase" => self.expand_branches(pending, &node),
+            "While" | "StatelessWhile" => self.expand_while(pending, &node),
             _ if self.options.inline_functions && self.effects == Effects::Always => {
                 self.expand_call(pending, &node)
             }
@@ -228,8 +228,9 @@ impl<'a> Lowering<'a> {
 }
 
 /// Whether the client wants control flow as switches and merges. Otherwise a kernel runs the node.
-fn asks_for_lowering(node: &Node) -> bool {
-    matches!(node.attrs.get("_lower_using_switch_merge"), Some(AttrValue::Bool(true)))
+fn asks_for_lowering(node: &Node, options: &Options) -> bool {
+    options.lower_control_flow
+        && matches!(node.attrs.get("_lower_using_switch_merge"), Some(AttrValue::Bool(true)))
 }
 
 #[cfg(test)]

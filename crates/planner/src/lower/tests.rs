@@ -101,7 +101,7 @@ fn a_body_waits_for_what_its_call_waits_for_and_effects_happen() {
             c/input = Identity(h, ^before)
             c/one = Const(^before)
             c/write = AssignVariableOp(c/input, c/one)
-            c/output_control_node = NoOp(^c/one, ^c/write)
+            c/output_control_node = NoOp(^c/write)
             d/one = Const @ps0
             d/write = AssignVariableOp(h, d/one) @ps0
         "#]],

@@ -9,6 +9,7 @@ mod dedupe;
 mod fold;
 mod forward;
 mod fuse;
+mod identities;
 mod replicate;
 mod unread;
 mod uses;
@@ -27,6 +28,7 @@ pub(crate) fn optimise(step: Step, ops: &Registry, evaluate: &dyn Evaluate) -> R
         Ok(step)
     };
     let step = checked(fold::fold(step, ops, evaluate)?)?;
+    let step = checked(identities::drop_untaken(step, ops)?)?;
     let step = checked(forward::forward(step))?;
     let step = checked(unread::drop_unread(step, ops)?)?;
     let step = checked(controls::drop_satisfied(step))?;

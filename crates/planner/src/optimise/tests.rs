@@ -59,6 +59,27 @@ fn a_folded_node_stays_in_its_branch() {
 }
 
 #[test]
+fn what_is_passed_on_to_nobody_is_not_computed() {
+    check(
+        "c = Const {value=7}
+         x = RandomLike(c)
+         y = RandomLike(c)
+         z = RandomLike(c)
+         n = IdentityN(x, y, z) {T=[float float float]}
+         fetch = Mul(n:2, n:2)
+         fetch_first = Neg(n)",
+        expect![[r#"
+            c = Const {value=7}
+            x = RandomLike(c)
+            z = RandomLike(c)
+            n = IdentityN(x, z)
+            fetch = Mul(n:1, n:1)
+            fetch_first = Neg(n)
+        "#]],
+    );
+}
+
+#[test]
 fn nodes_that_pass_on_their_input_go() {
     check(
         "one = Const {value=1}
