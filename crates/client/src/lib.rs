@@ -71,6 +71,7 @@ pub use session::{
 pub use sharded::{ShardedVariable, even_shards, shards_of_at_least, shards_of_at_most};
 pub use tensorfleet_framework::DeviceName;
 pub use tensorfleet_graph::{AttrValue, Func};
+pub use tensorfleet_security::{Credentials, Files};
 pub use tensorfleet_server::ClusterSpec;
 pub use tensorfleet_tensor::{
     Code, DType, Element, Error, PartialShape, Result, Shape, Tensor, invalid_argument,

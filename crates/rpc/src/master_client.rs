@@ -9,15 +9,17 @@ use tensorfleet_graph::{FunctionLibrary, NodeDef};
 use tensorfleet_planner::Device;
 use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_proto::tensorflow::master_service_client::MasterServiceClient;
+use tensorfleet_security::Credentials;
 use tensorfleet_tensor::wire as tensor_wire;
-use tensorfleet_tensor::{Code, Error, Result, Tensor, invalid_argument, unavailable};
+use tensorfleet_tensor::{Code, Context, Error, Result, Tensor, unavailable};
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 use tonic::Status;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Channel;
 
 use crate::status::from_status;
-use crate::{transport, wire};
+use crate::transport::Place;
+use crate::wire;
 
 /// How long a client waits for a server that is not up yet.
 const DEFAULT_WAIT: Duration = Duration::from_secs(60);
@@ -42,22 +44,19 @@ pub struct RemoteSession {
 
 impl RemoteMaster {
     /// Prepares a connection to a target such as `grpc://localhost:2222`; it is made with the first
-    /// call, on the threads of `runtime`.
-    pub fn new(target: &str, runtime: &Handle) -> Result<RemoteMaster> {
-        let address = target.strip_prefix("grpc://").ok_or_else(|| {
-            invalid_argument!("the target {target:?} does not have the form grpc://host:port")
-        })?;
-        let endpoint = Endpoint::from_shared(format!("http://{address}"))
-            .map_err(|error| invalid_argument!("{target:?} is not a target: {error}"))?;
-        let channel = {
-            // A lazy channel starts its task when it is made.
-            let _guard = runtime.enter();
-            transport::tune_client(endpoint).connect_lazy()
-        };
+    /// call, on the threads of `runtime`. A target that begins with `grpcs://` is spoken to over TLS,
+    /// with the credentials that are given or those that the environment names.
+    pub fn new(
+        target: &str,
+        credentials: Option<&Arc<Credentials>>,
+        runtime: &Handle,
+    ) -> Result<RemoteMaster> {
+        let place = Place::of_target(target, credentials, runtime)?;
+        let channel = place.channel(runtime).context(|| target.to_owned())?;
         let client = MasterServiceClient::new(channel)
             .max_decoding_message_size(usize::MAX)
             .max_encoding_message_size(usize::MAX);
-        Ok(RemoteMaster { client, address: address.into() })
+        Ok(RemoteMaster { client, address: place.address })
     }
 
     /// Opens a session. A server that is not up yet is waited for.

@@ -7,11 +7,13 @@ use rustc_hash::FxHashMap;
 use tensorfleet_cluster::client::{Peers, WorkerClient};
 use tensorfleet_cluster::spec::ClusterSpec;
 use tensorfleet_framework::DeviceName;
-use tensorfleet_tensor::{Result, invalid_argument};
+use tensorfleet_security::Credentials;
+use tensorfleet_tensor::{Result, invalid_argument, permission_denied};
 use tokio::runtime::Handle;
 
 use crate::link::{Introductions, Token};
 use crate::neighbours::Neighbours;
+use crate::transport::Place;
 use crate::worker_client::RemoteWorker;
 
 /// The tasks of a cluster, connected when first spoken to.
@@ -26,6 +28,8 @@ pub(crate) struct ClusterPeers {
     configured: Arc<Vec<(DeviceName, String)>>,
     /// How long a peer may be silent while somebody waits for it.
     silence: Duration,
+    /// What is shown to the others; without it they are spoken to in plaintext.
+    credentials: Option<Arc<Credentials>>,
     clients: Mutex<FxHashMap<DeviceName, Arc<RemoteWorker>>>,
 }
 
@@ -36,6 +40,7 @@ impl ClusterPeers {
         neighbours: Arc<Neighbours>,
         links: Option<Arc<Introductions>>,
         silence: Duration,
+        credentials: Option<Arc<Credentials>>,
     ) -> ClusterPeers {
         let mut tasks = Vec::new();
         for job in cluster.jobs() {
@@ -56,6 +61,7 @@ impl ClusterPeers {
             neighbours,
             links,
             silence,
+            credentials,
             clients: Mutex::default(),
         }
     }
@@ -78,7 +84,7 @@ impl ClusterPeers {
             self.configured.iter().any(|known| (&known.0, &*known.1) == (task, address));
         let client = Arc::new(RemoteWorker::new(
             task.clone(),
-            address,
+            Place::new(address, self.credentials.clone()),
             self.runtime.clone(),
             self.links.clone().filter(|_| is_configured),
             self.silence,
@@ -97,6 +103,11 @@ impl Peers for ClusterPeers {
         let Some((_, address)) = self.tasks.iter().find(|(name, _)| name == task) else {
             return Err(invalid_argument!("{task} is not a task of the cluster"));
         };
+        if self.credentials.is_some() && !self.configured.iter().any(|(name, _)| name == task) {
+            return Err(permission_denied!(
+                "{task} at {address} is no task of the cluster that this server was started with"
+            ));
+        }
         if let Some(neighbour) = self.neighbours.find(task, address) {
             return Ok(Arc::new(neighbour));
         }
@@ -106,7 +117,19 @@ impl Peers for ClusterPeers {
     fn with_cluster(&self, cluster: &ClusterSpec) -> Result<Arc<dyn Peers>> {
         let (neighbours, runtime) = (Arc::clone(&self.neighbours), self.runtime.clone());
         let links = self.links.clone();
-        let peers = ClusterPeers::new(cluster, runtime, neighbours, links, self.silence);
-        Ok(Arc::new(ClusterPeers { configured: Arc::clone(&self.configured), ..peers }))
+        let credentials = self.credentials.clone();
+        let mut peers =
+            ClusterPeers::new(cluster, runtime, neighbours, links, self.silence, credentials);
+        peers.configured = Arc::clone(&self.configured);
+        if self.credentials.is_some() {
+            // A client says who takes part, and not where they are: it may know them by the address of
+            // a proxy, and must not send us elsewhere.
+            for (name, address) in &mut peers.tasks {
+                if let Some(known) = self.configured.iter().find(|known| known.0 == *name) {
+                    address.clone_from(&known.1);
+                }
+            }
+        }
+        Ok(Arc::new(peers))
     }
 }

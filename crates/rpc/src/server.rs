@@ -12,6 +12,7 @@ use tensorfleet_cluster::{Master, RealWorld, Task, Worker};
 use tensorfleet_framework::Registry;
 use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_runtime::ComputePool;
+use tensorfleet_security::Credentials;
 use tensorfleet_tensor::{Result, invalid_argument, not_found, unavailable, unknown_error};
 use tensorfleet_transport::Limits;
 use tokio::net::TcpListener;
@@ -46,6 +47,8 @@ pub struct ServerConfig {
     pub limits: Limits,
     /// Steps that take longer are told of in the log.
     pub slow_step: Option<Duration>,
+    /// What is shown to others and asked of them; without it everybody is let in, in plaintext.
+    pub credentials: Option<Arc<Credentials>>,
 }
 
 /// An address that is taken for a server.
@@ -118,6 +121,10 @@ impl Server {
             pb::ConfigProto::decode(&config.spec.session_config[..]).map_err(|error| {
                 invalid_argument!("the default session configuration is broken: {error}")
             })?;
+        if let Some(credentials) = &config.credentials {
+            credentials.check_server()?;
+            credentials.watch(&Handle::current());
+        }
         let cpus = session_config.device_count.get("CPU").copied().unwrap_or(1);
         let name = config.spec.task();
         let cpus = u32::try_from(cpus).unwrap_or(1);
@@ -137,6 +144,7 @@ impl Server {
             Arc::clone(&neighbours),
             introductions.clone(),
             config.limits.silence,
+            config.credentials.clone(),
         ));
         let worker = Arc::new(Worker::new(Arc::clone(&task), Arc::clone(&peers) as _));
         let known_as = config.spec.cluster().address(name)?.to_owned();
@@ -195,6 +203,7 @@ impl Server {
             handler: worker_handler,
             introductions,
             limits: config.limits,
+            credentials: config.credentials,
             stop: doors_stop,
         };
         let ended = watch::Sender::new(false);

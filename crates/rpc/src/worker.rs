@@ -8,14 +8,14 @@ use tensorfleet_framework::{DeviceName, Parcel, StepId};
 use tensorfleet_graph::Graph;
 use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_tensor::{Error, Result, internal, unimplemented_error};
-use tensorfleet_transport::Call;
+use tensorfleet_transport::{Call, Role};
 use tonic::metadata::MetadataMap;
 use tonic::{Response, Status};
 
 use crate::activity::{Activity, Work};
 use crate::eager::EagerHandler;
 use crate::grpc::{Services, unary};
-use crate::link::{Introductions, Offer, asked, asked_to_confirm, confirm};
+use crate::link::{Introductions, Offer, asked, asked_to_confirm, confirm, is_task};
 use crate::peers::ClusterPeers;
 use crate::recent::RecentRequests;
 use crate::status::{reply, to_status};
@@ -51,6 +51,7 @@ impl Linking {
             confirm(metadata);
         }
         if let Some((nonce, task)) = asked(&call.metadata)
+            && (call.identity.role != Role::Peer || is_task(&call.identity, &task))
             && self.peers.has_asked(&task, nonce).await
             && let Some(token) = introductions.issue(&task)
         {

@@ -17,11 +17,11 @@ use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_proto::tensorflow::eager as eager_pb;
 use tensorfleet_proto::tensorflow::eager::eager_service_client::EagerServiceClient;
 use tensorfleet_proto::tensorflow::worker_service_client::WorkerServiceClient;
-use tensorfleet_tensor::{Code, Error, Result, cancelled, internal, invalid_argument, unavailable};
+use tensorfleet_tensor::{Code, Context, Error, Result, cancelled, internal, unavailable};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tonic::Status;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Channel;
 
 use crate::eager::wire as eager_wire;
 use crate::link::{
@@ -31,13 +31,14 @@ use crate::link::{
 use crate::patience::{Lost, Patience, Probe};
 use crate::recv_tensor::receive;
 use crate::status::from_status;
-use crate::{transport, wire};
+use crate::transport::Place;
+use crate::wire;
 
 /// Speaks WorkerService to one task.
 #[derive(Clone, Debug)]
 pub(crate) struct RemoteWorker {
     task: DeviceName,
-    address: Arc<str>,
+    place: Place,
     pub(crate) client: WorkerServiceClient<Channel>,
     eager: EagerServiceClient<Channel>,
     pub(crate) channel: Channel,
@@ -52,29 +53,23 @@ impl RemoteWorker {
     /// Prepares a connection; it is made with the first call.
     pub(crate) fn new(
         task: DeviceName,
-        address: &str,
+        place: Place,
         runtime: Handle,
         introductions: Option<Arc<Introductions>>,
         silence: Duration,
     ) -> Result<RemoteWorker> {
-        let endpoint = Endpoint::from_shared(format!("http://{address}"))
-            .map_err(|error| invalid_argument!("{address} is not an address of {task}: {error}"))?;
-        let channel = {
-            // A lazy channel starts its task when it is made.
-            let _guard = runtime.enter();
-            transport::tune_client(endpoint).connect_lazy()
-        };
+        let channel = place.channel(&runtime).context(|| task.to_string())?;
         let client = WorkerServiceClient::new(channel.clone())
             .max_decoding_message_size(usize::MAX)
             .max_encoding_message_size(usize::MAX);
         let eager = EagerServiceClient::new(channel.clone())
             .max_decoding_message_size(usize::MAX)
             .max_encoding_message_size(usize::MAX);
-        let (address, link) = (address.into(), LinkSlot::new(introductions.is_some()));
+        let link = LinkSlot::new(introductions.is_some());
         let patience = Patience::new(silence);
         Ok(RemoteWorker {
             task,
-            address,
+            place,
             client,
             eager,
             channel,
@@ -88,7 +83,7 @@ impl RemoteWorker {
     /// The link to the worker, if one is up.
     fn link(&self) -> Option<Arc<Link>> {
         self.link.get(|| {
-            let (mut client, address) = (self.client.clone(), Arc::clone(&self.address));
+            let (mut client, place) = (self.client.clone(), self.place.clone());
             let (introductions, peer) = (self.introductions.clone(), self.task.to_string());
             let silence = self.patience.silence();
             let connecting = async move {
@@ -99,7 +94,7 @@ impl RemoteWorker {
                 ask(request.metadata_mut(), introductions.ask(&peer)?, &own);
                 let status = client.get_status(request).await.ok()?;
                 let offer = Offer::find(status.metadata())?;
-                Link::connect(offer, &address, Ends { own, peer, silence }).await.ok()
+                Link::connect(offer, &place, Ends { own, peer, silence }).await.ok()
             };
             (self.runtime.clone(), connecting)
         })
@@ -121,7 +116,7 @@ impl RemoteWorker {
         method: &'static str,
         call: Call<T>,
     ) -> BoxFuture<Result<T>> {
-        let (task, address) = (self.task.clone(), Arc::clone(&self.address));
+        let (task, address) = (self.task.clone(), Arc::clone(&self.place.address));
         Box::pin(async move {
             match call.await {
                 Ok(outcome) => outcome.map_err(|error| describe(&error, &task, method)),
@@ -139,7 +134,7 @@ impl RemoteWorker {
         method: &'static str,
         future: impl Future<Output = Result<tonic::Response<T>, Status>> + Send + 'static,
     ) -> BoxFuture<Result<T>> {
-        let (task, address) = (self.task.clone(), Arc::clone(&self.address));
+        let (task, address) = (self.task.clone(), Arc::clone(&self.place.address));
         let handle = AbortOnDrop(self.runtime.spawn(future));
         let (patience, runtime) = (Arc::clone(&self.patience), self.runtime.clone());
         let (client, introductions) = (self.client.clone(), self.introductions.clone());

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tensorfleet_framework::Registry;
 use tensorfleet_rpc::Limits;
+use tensorfleet_security::Credentials;
 use tensorfleet_tensor::Result;
 
 use crate::Host;
@@ -35,6 +36,7 @@ pub struct Config {
     session_timeout: Option<Duration>,
     failure_timeout: Option<Duration>,
     pub(crate) slow_step: Option<Duration>,
+    pub(crate) credentials: Option<Arc<Credentials>>,
     host: Arc<OnceLock<Arc<Host>>>,
 }
 
@@ -207,6 +209,37 @@ impl Config {
     #[must_use]
     pub fn tell_of_steps_above(mut self, slow: Duration) -> Config {
         self.slow_step = Some(slow);
+        self
+    }
+
+    /// Lets in only who has a certificate of the cluster or a token, over TLS, and speaks to other tasks
+    /// the same way. The credentials need a certificate and its key.
+    ///
+    /// ```
+    /// use tensorfleet_security::authority::Authority;
+    /// use tensorfleet_security::{Credentials, Files};
+    /// use tensorfleet_server::{Config, Server};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// # let directory = std::env::temp_dir().join(format!("tensorfleet-doc-{}", std::process::id()));
+    /// let authority = Authority::init(&directory, "fleet", 365)?;
+    /// let issued = authority.issue_task("local", 0, &["localhost".to_owned()], 30)?;
+    /// let files = Files {
+    ///     certificate: Some(issued.certificate),
+    ///     key: Some(issued.key),
+    ///     authorities: authority.root(),
+    ///     ..Files::default()
+    /// };
+    /// let config = Config::default().credentials(Credentials::load(files)?);
+    /// let server = Server::create_local_server(&config, true)?;
+    /// assert!(server.target().starts_with("grpcs://localhost:"));
+    /// # std::fs::remove_dir_all(directory).ok();
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn credentials(mut self, credentials: Arc<Credentials>) -> Config {
+        self.credentials = Some(credentials);
         self
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tensorfleet_cluster::spec::{Address, ClusterSpec, ServerSpec, Task, wire};
 use tensorfleet_rpc::{Limits, Listener, ServerConfig};
+use tensorfleet_security::Credentials;
 use tensorfleet_tensor::{Result, failed_precondition};
 
 use crate::{Config, Host};
@@ -32,6 +33,7 @@ pub struct Server {
     session_timeout: Option<Duration>,
     limits: Limits,
     slow_step: Option<Duration>,
+    credentials: Option<Arc<Credentials>>,
     address: SocketAddr,
     state: Mutex<State>,
 }
@@ -131,6 +133,7 @@ impl Server {
             session_timeout: config.session_timeout(),
             limits: config.limits(),
             slow_step: config.slow_step,
+            credentials: config.credentials.clone(),
             address: listener.address(),
             state: Mutex::new(State::Ready(listener)),
         })
@@ -140,7 +143,7 @@ impl Server {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// The target for sessions: `grpc://host:port`, with the real port.
+    /// The target for sessions: `grpc://host:port`, or `grpcs://` with credentials, with the real port.
     ///
     /// ```
     /// use tensorfleet_server::{Config, Server};
@@ -153,7 +156,8 @@ impl Server {
     /// ```
     pub fn target(&self) -> String {
         let host = self.spec.address().map_or_else(|_| "localhost".to_owned(), |own| own.host);
-        format!("grpc://{}", Address { host, port: self.address.port() })
+        let scheme = if self.credentials.is_some() { "grpcs" } else { "grpc" };
+        format!("{scheme}://{}", Address { host, port: self.address.port() })
     }
 
     /// Where the server listens.
@@ -220,6 +224,7 @@ impl Server {
             session_timeout: self.session_timeout,
             limits: self.limits.clone(),
             slow_step: self.slow_step,
+            credentials: self.credentials.clone(),
         };
         let _runtime = self.host.handle().enter();
         *state = State::Serving(Arc::new(tensorfleet_rpc::Server::start(listener, config)?));

@@ -14,7 +14,7 @@ fn a_session_that_nobody_uses_is_closed() {
     let server = Server::create_local_server(&config, true).unwrap();
     let target = server.target();
     let gone = config.host().unwrap().wait(async move {
-        let master = RemoteMaster::new(&target, &Handle::current()).unwrap();
+        let master = RemoteMaster::new(&target, None, &Handle::current()).unwrap();
         let options = SessionOptions::default();
         let session = master.create_session(&[], &Default::default(), &options).await.unwrap();
         // Looking at a session is not using it.

@@ -4,11 +4,14 @@
 use std::os::unix::process::parent_id;
 use std::time::Duration;
 
+use tensorfleet_security::Credentials;
 use tensorfleet_server::{Config, Server, create_local_cluster};
 use tensorfleet_tensor::{Error, Result, unavailable};
 
-use crate::cli::{self, Command, Local, Serve, report};
+use crate::certs;
+use crate::cli::{self, Command, Local, Proxy, Serve, report};
 use crate::demo::{self, Demo};
+use crate::proxy::Listening;
 use crate::signals::Signals;
 use crate::{launch, log, status};
 
@@ -29,6 +32,9 @@ pub fn run(arguments: impl IntoIterator<Item = String>, own: &[String]) -> u8 {
         Command::Ops { proto } => list_ops(proto),
         Command::Man { directory } => cli::write_manual(&directory)
             .map_err(|error| unavailable!("{} cannot be written: {error}", directory.display())),
+        Command::Certs(command) => certs::certs(command).and_then(print),
+        Command::Tokens(command) => certs::tokens(command).and_then(print),
+        Command::Proxy(proxy) => run_proxy(proxy),
         Command::Demo(demo) => show_demo(&demo),
         Command::Local(local) => serve_local_cluster(&local),
         Command::Launch(cluster) => match launch::run(&cluster, own) {
@@ -59,6 +65,22 @@ fn list_ops(proto: bool) -> Result<()> {
     report::show(listed).map_err(|error| output_failed(&error))
 }
 
+fn print(text: String) -> Result<()> {
+    report::show(text).map_err(|error| output_failed(&error))
+}
+
+fn run_proxy(proxy: Proxy) -> Result<()> {
+    let config = Config::default();
+    let signals = Signals::new(&config)?;
+    let host = config.host()?;
+    let listening = host.wait(Listening::bind(proxy))??;
+    report::serving(&listening.target()).map_err(|error| output_failed(&error))?;
+    let serving = host.handle().spawn(listening.serve());
+    signals.first(std::future::pending())?;
+    serving.abort();
+    Ok(())
+}
+
 fn output_failed(error: &std::io::Error) -> Error {
     unavailable!("standard output cannot be written: {error}")
 }
@@ -69,6 +91,10 @@ fn serve(serve: Serve) -> Result<()> {
     let mut config = Config::default()
         .close_sessions_after(serve.session_timeout)
         .notice_failures_after(serve.failure_timeout);
+    let is_open = serve.credentials.is_none();
+    if let Some(files) = serve.credentials {
+        config = config.credentials(Credentials::load(files)?);
+    }
     if serve.grpc_only {
         config = config.grpc_only();
     }
@@ -78,6 +104,9 @@ fn serve(serve: Serve) -> Result<()> {
     let signals = Signals::new(&config)?;
     let server = Server::bind(serve.spec, &serve.bind, &config)?;
     server.start()?;
+    if is_open && !server.address().ip().is_loopback() {
+        tracing::warn!("--insecure: everybody who reaches {} may run code here", server.address());
+    }
     if let Some(address) = &serve.http {
         let address = server.serve_http(address)?;
         tracing::info!("metrics and status at http://{address}");

@@ -23,6 +23,7 @@ pub use tensorfleet_server::{
 pub use tensorfleet_strategy as strategy;
 
 // The binary's, and no part of what a Rust user sees.
+mod certs;
 #[doc(hidden)]
 pub mod cli;
 #[doc(hidden)]
@@ -32,6 +33,7 @@ pub mod demo;
 #[doc(hidden)]
 pub mod launch;
 mod log;
+mod proxy;
 mod signals;
 mod status;
 

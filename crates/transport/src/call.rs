@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures_util::Stream;
 use http::HeaderMap;
 
-use crate::Status;
+use crate::{Identity, Status};
 
 /// Work that ends with an answer; dropping it gives it up.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -22,6 +22,8 @@ pub struct Call {
     /// What the client adds to it, without the headers that are gRPC's own.
     pub metadata: HeaderMap,
     pub peer: Peer,
+    /// Who calls, as the connection's guard says.
+    pub identity: Identity,
     /// How long the client will wait. The call is dropped after that.
     pub timeout: Option<Duration>,
 }

@@ -8,6 +8,7 @@ mod call;
 mod deadline;
 mod gzip;
 mod http2;
+mod identity;
 mod limits;
 mod memory;
 mod methods;
@@ -16,6 +17,7 @@ mod status;
 
 pub use call::{Answer, Body, BoxFuture, Call, Messages, Peer, Reply};
 pub use http2::Connection;
+pub use identity::{Guard, Identity, Role};
 pub use limits::{CONNECTION_WINDOW, FRAME, Limits, MAX_MESSAGE, STREAM_WINDOW};
 pub use memory::Memory;
 pub use methods::Methods;

@@ -10,10 +10,12 @@ pub struct Code(pub i32);
 
 impl Code {
     pub const DEADLINE_EXCEEDED: Code = Code(4);
+    pub const PERMISSION_DENIED: Code = Code(7);
     pub const RESOURCE_EXHAUSTED: Code = Code(8);
     pub const UNIMPLEMENTED: Code = Code(12);
     pub const INTERNAL: Code = Code(13);
     pub const UNAVAILABLE: Code = Code(14);
+    pub const UNAUTHENTICATED: Code = Code(16);
 }
 
 /// Why a call failed.

@@ -101,8 +101,8 @@ impl Session {
         Session::open(graph, &master, "in this process", Threads::Host(host), options)
     }
 
-    /// Opens a session on a tensorfleet or TensorFlow server, as `grpc://localhost:2222`. A server
-    /// that is not up yet is waited for.
+    /// Opens a session on a tensorfleet or TensorFlow server, as `grpc://localhost:2222`, or over TLS,
+    /// as `grpcs://trainer.example:2222`. A server that is not up yet is waited for.
     ///
     /// ```
     /// use tensorfleet_client::{Graph, Session};
@@ -142,7 +142,7 @@ impl Session {
             .enable_all()
             .build()
             .map_err(|error| unavailable!("threads cannot be started: {error}"))?;
-        let master = RemoteMaster::new(target, runtime.handle())?;
+        let master = RemoteMaster::new(target, options.credentials.as_ref(), runtime.handle())?;
         Session::open(graph, &master, target, Threads::Own(Some(runtime)), options)
     }
 

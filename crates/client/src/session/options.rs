@@ -1,9 +1,11 @@
 //! What a program asks of a session and of a step, and what a step tells about itself.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tensorfleet_cluster as cluster;
 use tensorfleet_cluster::spec::ClusterSpec;
+use tensorfleet_security::Credentials;
 use tensorfleet_server::Config;
 
 /// What a program asks of a session.
@@ -31,6 +33,7 @@ pub struct SessionOptions {
     limits: cluster::Threads,
     pools: Vec<Option<usize>>,
     cluster: Option<ClusterSpec>,
+    pub(super) credentials: Option<Arc<Credentials>>,
 }
 
 impl Default for SessionOptions {
@@ -47,6 +50,7 @@ impl Default for SessionOptions {
             limits: cluster::Threads::default(),
             pools: Vec::new(),
             cluster: None,
+            credentials: None,
         }
     }
 }
@@ -301,6 +305,31 @@ impl SessionOptions {
     /// ```
     pub fn cluster(mut self, cluster: ClusterSpec) -> SessionOptions {
         self.cluster = Some(cluster);
+        self
+    }
+
+    /// Shows these credentials to a server of a `grpcs://` target. Without them they come from the files
+    /// that the environment variables `TENSORFLEET_TLS_CA`, `TENSORFLEET_TLS_CERT`,
+    /// `TENSORFLEET_TLS_KEY` and `TENSORFLEET_TOKEN_FILE` name.
+    ///
+    /// ```no_run
+    /// use tensorfleet_client::{Credentials, Files, Graph, Session, SessionOptions};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let files = Files {
+    ///     authorities: "certs/ca.pem".into(),
+    ///     token: Some("alice.token".into()),
+    ///     ..Files::default()
+    /// };
+    /// let options = SessionOptions::default().credentials(Credentials::load(files)?);
+    /// let session =
+    ///     Session::connect_with("grpcs://trainer.example:2222", &Graph::new(), &options)?;
+    /// # drop(session);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn credentials(mut self, credentials: Arc<Credentials>) -> SessionOptions {
+        self.credentials = Some(credentials);
         self
     }
 

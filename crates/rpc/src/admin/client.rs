@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use http::uri::PathAndQuery;
 use prost::Message;
-use tensorfleet_tensor::{Error, Result, invalid_argument, unavailable};
+use tensorfleet_tensor::{Error, Result, unavailable};
 use tokio::runtime::Handle;
 use tonic::Request;
 use tonic::client::Grpc;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Channel;
 use tonic_prost::ProstCodec;
 
 use super::{DRAIN, STATUS, STOP};
 use crate::status::from_status;
-use crate::transport;
+use crate::transport::Place;
 
 /// How long a task has to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -26,15 +26,14 @@ pub struct AdminClient {
 }
 
 impl AdminClient {
-    /// Prepares a connection to `host:port`, or to a target as `grpc://host:port`.
+    /// Prepares a connection to `host:port`, or to a target as `grpc://host:port` or `grpcs://`.
     pub fn new(target: &str, runtime: &Handle) -> Result<AdminClient> {
-        let address = target.strip_prefix("grpc://").unwrap_or(target);
-        let endpoint = Endpoint::from_shared(format!("http://{address}"))
-            .map_err(|error| invalid_argument!("{target:?} is not a target: {error}"))?;
-        // A lazy channel starts its task when it is made.
-        let _guard = runtime.enter();
-        let channel = Grpc::new(transport::tune_client(endpoint).connect_lazy());
-        Ok(AdminClient { channel, address: address.to_owned() })
+        let place = match target.contains("://") {
+            true => Place::of_target(target, None, runtime)?,
+            false => Place::new(target, None),
+        };
+        let channel = Grpc::new(place.channel(runtime)?);
+        Ok(AdminClient { channel, address: place.address.to_string() })
     }
 
     /// The task's status, as JSON.

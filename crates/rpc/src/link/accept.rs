@@ -6,13 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use socket2::SockRef;
-use tensorfleet_transport::{Connection, Limits, Memory, Methods, Peer};
+use tensorfleet_security::{Accepted, Caller, Credentials, Protocol};
+use tensorfleet_transport::{Connection, Guard, Identity, Limits, Memory, Methods, Peer, Role};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::MAGIC;
-use super::introductions::Introductions;
+use super::introductions::{Introductions, is_task};
 use super::offer::greet;
 use super::serve::Served;
 use super::socket::Socket;
@@ -20,6 +22,9 @@ use crate::worker::WorkerHandler;
 
 /// How long a server that cannot accept, as for want of file descriptors, waits to try again.
 const RETRY: Duration = Duration::from_millis(50);
+
+/// The first byte of TLS.
+const TLS_HANDSHAKE: u8 = 22;
 
 /// How many connections are taken beyond the limit, to ask for the server's health.
 const FOR_HEALTH: usize = 16;
@@ -34,6 +39,8 @@ pub(crate) struct Doors {
     /// Who may have links; without it nobody may.
     pub(crate) introductions: Option<Arc<Introductions>>,
     pub(crate) limits: Limits,
+    /// Who may come, and what is shown to them; without it everybody may, in plaintext.
+    pub(crate) credentials: Option<Arc<Credentials>>,
     pub(crate) stop: watch::Receiver<bool>,
 }
 
@@ -75,7 +82,7 @@ pub(crate) async fn accept(listener: TcpListener, doors: Doors) {
         connections.spawn(async move {
             let _room = room;
             match door {
-                Door::Inside(socket) if !is_full => doors.serve_link(socket).await,
+                Door::Inside(socket) if !is_full => doors.serve_link(socket, None).await,
                 Door::Inside(_) => {}
                 Door::Port(socket, address) => doors.serve(socket, address, memory, is_full).await,
             }
@@ -125,7 +132,7 @@ async fn next(listener: Option<&UnixListener>) -> io::Result<Socket> {
 
 /// Prepares a socket: small frames leave at once, and what the other machine does not confirm in
 /// time means that it is gone.
-pub(super) fn tune(socket: &TcpStream, silence: Duration) -> io::Result<()> {
+pub(crate) fn tune(socket: &TcpStream, silence: Duration) -> io::Result<()> {
     socket.set_nodelay(true)?;
     let socket = SockRef::from(socket);
     #[cfg(target_os = "linux")]
@@ -152,21 +159,92 @@ impl Doors {
             begun = tokio::time::timeout(self.limits.handshake, socket.peek(&mut start)) => begun,
         };
         let Ok(Ok(len)) = begun else { return };
-        if len == start.len() && start == MAGIC {
-            if !is_full {
-                self.serve_link(Socket::Tcp(socket)).await;
-            }
-            return;
-        }
-        let methods = if is_full { self.health } else { self.methods };
         let peer = Peer::Address(address);
-        let connection = Connection::new(socket, peer, methods, &self.limits, memory);
+        let is_tls = len > 0 && start[0] == TLS_HANDSHAKE;
+        let is_link = len == start.len() && start == MAGIC;
+        match self.credentials.clone() {
+            Some(credentials) if is_tls => {
+                self.serve_encrypted(socket, &credentials, peer, memory, is_full).await;
+            }
+            Some(_) if is_link => {
+                tracing::warn!("{peer} wants a link in plaintext, which is not had")
+            }
+            Some(credentials) => {
+                // It is told so in answer to its calls, and may ask for health.
+                let guard = Caller::in_plaintext(credentials, peer);
+                self.serve_calls(socket, peer, memory, is_full, Some(Arc::new(guard))).await;
+            }
+            None if is_tls => {
+                tracing::warn!("{peer} speaks TLS, and this port does not");
+                // What is no TLS ends the other side's attempt at once.
+                let _ = socket.try_write(b"HTTP/1.1 400 Bad Request\r\n\r\nno TLS here\n");
+            }
+            None if is_link => {
+                if !is_full {
+                    self.serve_link(Socket::Tcp(socket), None).await;
+                }
+            }
+            None => self.serve_calls(socket, peer, memory, is_full, None).await,
+        }
+    }
+
+    /// Serves whoever comes over TLS.
+    async fn serve_encrypted(
+        mut self,
+        socket: TcpStream,
+        credentials: &Arc<Credentials>,
+        peer: Peer,
+        memory: Arc<Memory>,
+        is_full: bool,
+    ) {
+        let handshake = tokio::time::timeout(self.limits.handshake, credentials.accept(socket));
+        let accepted = tokio::select! {
+            // An error means that the server is gone.
+            _ = self.stop.wait_for(|stop| *stop) => return,
+            accepted = handshake => accepted,
+        };
+        let accepted = match accepted {
+            Ok(Ok(accepted)) => accepted,
+            Ok(Err(error)) => return tracing::warn!("{peer} is not let in: {error}"),
+            Err(_) => return tracing::debug!("{peer} does not end its TLS handshake"),
+        };
+        let Accepted { stream, protocol, certificate, token, behind } = accepted;
+        if !behind.is_empty() {
+            tracing::debug!("{peer} speaks for {behind}");
+        }
+        if protocol != Protocol::Link {
+            let guard = Caller::over_tls(Arc::clone(credentials), peer, certificate, token);
+            return self.serve_calls(stream, peer, memory, is_full, Some(Arc::new(guard))).await;
+        }
+        match certificate.filter(|identity| identity.role == Role::Peer) {
+            Some(identity) if !is_full => {
+                self.serve_link(Socket::of_server(stream), Some(identity)).await;
+            }
+            Some(_) => {}
+            None => tracing::warn!("{peer} wants a link and is no task of this cluster"),
+        }
+    }
+
+    async fn serve_calls(
+        self,
+        stream: impl AsyncRead + AsyncWrite + Unpin,
+        peer: Peer,
+        memory: Arc<Memory>,
+        is_full: bool,
+        guard: Option<Arc<dyn Guard>>,
+    ) {
+        let methods = if is_full { self.health } else { self.methods };
+        let mut connection = Connection::new(stream, peer, methods, &self.limits, memory);
+        if let Some(guard) = guard {
+            connection = connection.guarded_by(guard);
+        }
         if let Err(error) = connection.serve(self.stop).await {
             tracing::debug!("a connection of {peer} broke: {error}");
         }
     }
 
-    async fn serve_link(mut self, socket: Socket) {
+    /// Serves a link, whose other end must be who its certificate says, if one came.
+    async fn serve_link(mut self, socket: Socket, identity: Option<Identity>) {
         let Some(introductions) = self.introductions else { return };
         let greeting = greet(&socket, &introductions);
         let who = tokio::select! {
@@ -177,6 +255,9 @@ impl Doors {
         let Ok(Ok(who)) = who else {
             return tracing::debug!("somebody who was not introduced wanted a link");
         };
+        if identity.is_some_and(|identity| !is_task(&identity, &who)) {
+            return tracing::warn!("somebody with another certificate wanted the link of {who}");
+        }
         let socket = Arc::new(socket);
         let served = Served::new(self.handler, Arc::clone(&socket));
         let stopped = async {

@@ -25,6 +25,7 @@ use super::outbox::Outbox;
 use super::pulse::silence;
 use super::socket::Socket;
 use crate::recv_tensor::{read_response, takes_any_bytes};
+use crate::transport::Place;
 
 /// A link to a worker.
 #[derive(Debug)]
@@ -72,8 +73,8 @@ impl Waiting {
 
 impl Link {
     /// Connects to a server that offered it. The link works until the connection ends.
-    pub(crate) async fn connect(offer: Offer, address: &str, ends: Ends) -> io::Result<Arc<Link>> {
-        Ok(Link::over(offer.connect(address, ends.silence).await?, ends))
+    pub(crate) async fn connect(offer: Offer, place: &Place, ends: Ends) -> io::Result<Arc<Link>> {
+        Ok(Link::over(offer.connect(place, ends.silence).await?, ends))
     }
 
     /// A link over a connection.

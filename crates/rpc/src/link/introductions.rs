@@ -9,6 +9,9 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use rustc_hash::FxHashMap;
+use tensorfleet_framework::DeviceName;
+use tensorfleet_security::certificate::task_name;
+use tensorfleet_transport::Identity;
 use tokio::time::Instant;
 
 use super::offer::Token;
@@ -95,6 +98,13 @@ impl Introductions {
     pub(super) fn redeem(&self, token: Token) -> Option<String> {
         self.lock().issued.redeem(token, Instant::now())
     }
+}
+
+/// Whether an identity is that of a task, as `/job:ps/replica:0/task:1`.
+pub(crate) fn is_task(identity: &Identity, task: &str) -> bool {
+    let name = DeviceName::parse(task).ok();
+    let name = name.and_then(|name| Some(task_name(&name.job?, name.task?)));
+    name.is_some_and(|name| *name == *identity.name)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 //! A task asks for a link in the metadata of `GetStatus`, which TensorFlow's tasks neither send nor
 //! read, and is offered one if it proves to be a task of the server's own cluster (`introductions`).
 //! Links are accepted on an abstract Unix socket, for tasks of the same machine and user, and on the
-//! port of the server. Until a link is up, or if none comes up, calls go over gRPC.
+//! port of the server, under TLS where there are credentials. Until a link is up, or if none comes up, calls go over gRPC.
 //!
 //! Either end that hears nothing asks whether the other one is there, and hangs up without an answer
 //! (`pulse`).
@@ -32,15 +32,17 @@ mod slot;
 mod socket;
 #[cfg(test)]
 mod tests;
+mod tls;
 
-pub(crate) use accept::{Doors, accept};
+pub(crate) use accept::{Doors, accept, tune};
 pub(crate) use client::{Broken, Call, Ends, Link};
 pub use hear::hear_link;
-pub(crate) use introductions::Introductions;
+pub(crate) use introductions::{Introductions, is_task};
 pub(crate) use offer::{
     Offer, Token, ask, ask_to_confirm, asked, asked_to_confirm, confirm, is_confirmed,
 };
 pub(crate) use slot::LinkSlot;
+pub(crate) use socket::Socket as LinkSocket;
 
 /// What a connection begins with, in both directions. The last byte is the version.
 const MAGIC: [u8; 8] = *b"TFLEET\0\x02";

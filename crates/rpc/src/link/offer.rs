@@ -5,15 +5,14 @@ use std::time::Duration;
 
 use http::HeaderMap;
 use tensorfleet_cluster::random_nonzero;
-use tokio::net::{TcpStream, UnixListener, UnixStream};
+use tokio::net::{UnixListener, UnixStream};
 use tonic::metadata::MetadataMap;
 
 use super::MAGIC;
-use super::accept::tune;
 use super::introductions::Introductions;
 use super::memory::is_same_user;
 use super::socket::Socket;
-use crate::transport;
+use crate::transport::{self, Place};
 
 /// The metadata of a `GetStatus` that asks for a link, or asks whether one was asked for, and of the
 /// replies.
@@ -128,15 +127,11 @@ impl Offer {
     }
 
     /// Connects: inside this machine if the server is there, else to its port.
-    pub(super) async fn connect(self, address: &str, silence: Duration) -> io::Result<Socket> {
+    pub(super) async fn connect(self, place: &Place, silence: Duration) -> io::Result<Socket> {
         let greeting = async {
             let socket = match self.connect_unix() {
                 Ok(socket) => Socket::Unix(socket),
-                Err(_) => {
-                    let socket = TcpStream::connect(address).await?;
-                    tune(&socket, silence)?;
-                    Socket::Tcp(socket)
-                }
+                Err(_) => place.link(silence).await?,
             };
             let mut hello = [0; MAGIC.len() + size_of::<Token>()];
             hello[..MAGIC.len()].copy_from_slice(&MAGIC);
@@ -196,11 +191,12 @@ mod tests {
             let mut metadata = MetadataMap::new();
             Offer::new(&introductions, token).make(&mut metadata);
             let offer = Offer::find(&metadata).unwrap();
+            let nowhere = Place::new("nowhere", None);
             let accepting = async {
                 let socket = Socket::Unix(listener.accept().await.unwrap().0);
                 greet(&socket, &introductions).await.ok()
             };
-            let connecting = offer.connect("nowhere", Duration::from_secs(1));
+            let connecting = offer.connect(&nowhere, Duration::from_secs(1));
             let (accepted, connected) = tokio::join!(accepting, connecting);
             assert_eq!(accepted.as_deref(), who);
             assert_eq!(connected.is_ok(), who.is_some());

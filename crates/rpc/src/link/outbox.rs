@@ -188,6 +188,6 @@ impl Batch {
             let tail = &self.piece[self.done.saturating_sub(self.frames.len())..];
             self.done += socket.try_write(&[IoSlice::new(head), IoSlice::new(tail)])?;
         }
-        Ok(())
+        socket.try_flush()
     }
 }

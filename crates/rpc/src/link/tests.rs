@@ -7,9 +7,11 @@ use bytes::Bytes;
 use prost::Message;
 use tensorfleet_framework::Parcel;
 use tensorfleet_proto::tensorflow as pb;
+use tensorfleet_security::authority::Authority;
+use tensorfleet_security::{Credentials, Files, Protocol};
 use tensorfleet_tensor::wire as tensor_wire;
 use tensorfleet_tensor::{Code, DType, Shape};
-use tokio::net::UnixStream;
+use tokio::net::{TcpListener, TcpStream, UnixStream};
 
 use super::client::{Broken, Call, Ends, Link};
 use super::frame::Kind;
@@ -25,12 +27,45 @@ fn ends() -> Ends {
 
 fn pair() -> (Arc<Outbox>, Inbox) {
     let (one, other) = UnixStream::pair().unwrap();
-    let outbox = Arc::new(Outbox::new(Arc::new(Socket::Unix(one))));
+    connected(Socket::Unix(one), Socket::Unix(other))
+}
+
+/// The same, encrypted.
+async fn encrypted_pair() -> (Arc<Outbox>, Inbox) {
+    let directory = tempfile::tempdir().unwrap();
+    let authority = Authority::init(directory.path(), "fleet", 1).unwrap();
+    let issued = authority.issue_task("a", 0, &["localhost".to_owned()], 1).unwrap();
+    let files = Files {
+        certificate: Some(issued.certificate),
+        key: Some(issued.key),
+        authorities: authority.root(),
+        ..Files::default()
+    };
+    let credentials = Credentials::load(files).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let accepting = async {
+        let (socket, _) = listener.accept().await.unwrap();
+        let accepted = credentials.accept(socket).await.unwrap();
+        assert_eq!(accepted.protocol, Protocol::Link);
+        Socket::of_server(accepted.stream)
+    };
+    let connecting = async {
+        let socket = TcpStream::connect(address).await.unwrap();
+        let stream = credentials.connect(socket, "localhost", Protocol::Link, "").await.unwrap();
+        Socket::of_client(stream)
+    };
+    let (accepted, connected_socket) = tokio::join!(accepting, connecting);
+    connected(connected_socket, accepted)
+}
+
+fn connected(one: Socket, other: Socket) -> (Arc<Outbox>, Inbox) {
+    let outbox = Arc::new(Outbox::new(Arc::new(one)));
     tokio::spawn({
         let outbox = Arc::clone(&outbox);
         async move { outbox.drain().await }
     });
-    (outbox, Inbox::new(Arc::new(Socket::Unix(other))))
+    (outbox, Inbox::new(Arc::new(other)))
 }
 
 /// Reads until enough came. Returns whole frames; pieces are put behind each other by call.
@@ -69,7 +104,12 @@ async fn read_until(
 
 #[tokio::test]
 async fn small_frames_pass_between_the_pieces_of_large_tensors() {
-    let (outbox, mut inbox) = pair();
+    for (outbox, inbox) in [pair(), encrypted_pair().await] {
+        check_pieces(outbox, inbox).await;
+    }
+}
+
+async fn check_pieces(outbox: Arc<Outbox>, mut inbox: Inbox) {
     let large: Vec<u8> = (0..10 << 20).map(|i| (i % 251) as u8).collect();
     outbox.send_tensor(0, b"first", Bytes::from(large.clone()));
     outbox.send_tensor(1, b"second", Bytes::from(large.clone()));

@@ -7,6 +7,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser};
 use tensorfleet_tensor::invalid_argument;
 
 use super::operate::{DrainArguments, StatusArguments, StopArguments};
+use super::security::{Certs, PROXY_ABOUT, ProxyArguments, TlsArguments, Tokens};
 use super::{LogFormat, Refusal, version};
 
 /// What was read: a command with its arguments, or a request for text.
@@ -41,6 +42,19 @@ pub(super) enum Subcommand {
     /// Run a whole cluster in this process, on free ports
     #[command(long_about = LOCAL_ABOUT)]
     Local(LocalArguments),
+    /// Make an authority and certificates for a cluster, and look at them
+    Certs {
+        #[command(subcommand)]
+        command: Certs,
+    },
+    /// Make tokens for clients, and take them back
+    Tokens {
+        #[command(subcommand)]
+        command: Tokens,
+    },
+    /// Give clients without TLS a way to a server that wants it
+    #[command(long_about = PROXY_ABOUT)]
+    Proxy(Box<ProxyArguments>),
     /// List the ops that this server knows
     Ops(OpsArguments),
     /// Show what the tasks of a cluster do
@@ -194,7 +208,11 @@ Examples:
   tensorfleet serve --ps_hosts=a:2222 --worker_hosts=b:2222,c:2222 --job_name=worker --task_index=1
   tensorfleet serve --cluster='{\"ps\": [\"a:2222\"], \"worker\": [\"b:2222\"]}' --job_name=ps
   TF_CONFIG='{\"cluster\": ..., \"task\": ...}' tensorfleet serve
-  tensorfleet serve --server_def=task.pb";
+  tensorfleet serve --server_def=task.pb
+
+Without TLS only this machine is served, unless --insecure is given. Certificates take two commands:
+  tensorfleet certs init
+  tensorfleet certs issue --job ps --task 0 --host a";
 
 #[derive(Debug, Default, Args)]
 pub(super) struct ServeArguments {
@@ -262,6 +280,14 @@ pub(super) struct ServeArguments {
     /// Tell of steps in the log that take so long or longer, in seconds
     #[arg(long = "slow_step", value_name = "SECONDS", help_heading = TASK)]
     pub(super) slow_step: Option<f64>,
+    #[command(flatten)]
+    pub(super) tls: TlsArguments,
+    /// File of the tokens that clients may have; see `tensorfleet tokens`
+    #[arg(long, value_name = "PATH", help_heading = "Security")]
+    pub(super) tokens: Option<PathBuf>,
+    /// Let everybody who reaches the port run code: serve other machines without TLS
+    #[arg(long, conflicts_with_all = ["tls_ca", "tokens"], help_heading = "Security")]
+    pub(super) insecure: bool,
 }
 
 const CLUSTER: &str = "Cluster";

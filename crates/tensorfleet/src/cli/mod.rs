@@ -7,6 +7,7 @@
 mod arguments;
 mod operate;
 pub mod report;
+mod security;
 mod serve;
 mod version;
 
@@ -14,11 +15,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tensorfleet_cluster::spec::{Address, ClusterSpec, ServerSpec, TfConfig};
+use tensorfleet_security::Files;
 use tensorfleet_strategy::Mode;
 use tensorfleet_tensor::{Error, invalid_argument};
 
 use crate::demo::Demo;
 use crate::launch::Launch;
+pub use security::{Certs, Direction, Listen, Proxy, Tokens};
+pub(crate) use serve::cluster_from_text;
+
 use arguments::{
     Arguments, DemoArguments, LaunchArguments, LocalArguments, ManArguments, Subcommand,
 };
@@ -36,6 +41,12 @@ pub enum Command {
     Local(Local),
     /// Run a program on a cluster of processes.
     Launch(Launch),
+    /// Make, renew, show or check certificates.
+    Certs(Certs),
+    /// Make, show or take back tokens.
+    Tokens(Tokens),
+    /// Carry clients to a server that wants TLS, or tasks to one that cannot.
+    Proxy(Proxy),
     /// List the ops, as text or as a serialized `OpList`.
     Ops { proto: bool },
     /// Write the pages of the manual into a directory.
@@ -70,6 +81,8 @@ pub struct Serve {
     pub http: Option<Address>,
     /// Steps that take so long are told of in the log.
     pub slow_step: Option<Duration>,
+    /// What is shown to others and asked of them; without it everybody is let in, in plaintext.
+    pub credentials: Option<Files>,
 }
 
 /// Which tasks to look at, and how to show them.
@@ -152,6 +165,11 @@ fn command(
         }
         Subcommand::Launch(arguments) => {
             launch(arguments).map(Command::Launch).map_err(Refusal::Configuration)
+        }
+        Subcommand::Certs { command } => Ok(Command::Certs(command)),
+        Subcommand::Tokens { command } => Ok(Command::Tokens(command)),
+        Subcommand::Proxy(arguments) => {
+            security::proxy(&arguments).map(Command::Proxy).map_err(Refusal::Configuration)
         }
         Subcommand::Ops(arguments) => Ok(Command::Ops { proto: arguments.proto }),
         Subcommand::Completions(arguments) => {

@@ -4,10 +4,12 @@ use std::fs;
 use std::time::Duration;
 
 use tensorfleet_cluster::spec::{Address, ClusterSpec, ServerSpec, Task, TfConfig};
+use tensorfleet_security::Files;
 use tensorfleet_tensor::{Context, Result, invalid_argument, not_found};
 
 use super::Serve;
 use super::arguments::ServeArguments;
+use super::security::check_exposure;
 
 /// Puts arguments and the value of `TF_CONFIG` together. Arguments win.
 pub(super) fn resolve(arguments: &ServeArguments, tf_config: Option<&str>) -> Result<Serve> {
@@ -27,6 +29,8 @@ pub(super) fn resolve(arguments: &ServeArguments, tf_config: Option<&str>) -> Re
         Duration::try_from_secs_f64(seconds)
             .map_err(|error| invalid_argument!("--slow_step: {seconds}: {error}"))
     });
+    let credentials = credentials(arguments)?;
+    check_exposure(&spec, &bind, arguments.insecure || credentials.is_some())?;
     let ServeArguments { grpc_only, exit_with_parent, .. } = *arguments;
     Ok(Serve {
         spec,
@@ -38,7 +42,22 @@ pub(super) fn resolve(arguments: &ServeArguments, tf_config: Option<&str>) -> Re
         grace: Duration::from_secs(arguments.grace),
         http,
         slow_step: slow_step.transpose()?,
+        credentials,
     })
+}
+
+fn credentials(arguments: &ServeArguments) -> Result<Option<Files>> {
+    let tokens = arguments.tokens.clone();
+    let Some(files) = arguments.tls.files()? else {
+        return match tokens {
+            Some(_) => Err(invalid_argument!("--tokens need TLS, or others could read them")),
+            None => Ok(None),
+        };
+    };
+    if files.certificate.is_none() {
+        return Err(invalid_argument!("--tls_ca alone does not do: --tls_cert and --tls_key"));
+    }
+    Ok(Some(Files { tokens, ..files }))
 }
 
 fn server_spec(arguments: &ServeArguments, tf_config: Option<&str>) -> Result<ServerSpec> {
@@ -107,7 +126,7 @@ fn cluster_from_lists(lists: Vec<(&'static str, Vec<String>)>) -> Result<Cluster
     ClusterSpec::from_lists(lists)
 }
 
-pub(super) fn cluster_from_text(text: &str) -> Result<ClusterSpec> {
+pub(crate) fn cluster_from_text(text: &str) -> Result<ClusterSpec> {
     if text.trim_start().starts_with('{') {
         return ClusterSpec::from_json("cluster", text);
     }

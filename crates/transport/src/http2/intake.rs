@@ -163,6 +163,7 @@ mod tests {
             path: "/a/b",
             metadata: http::HeaderMap::new(),
             peer: Peer::Inside,
+            identity: crate::Identity::anybody(),
             timeout: None,
         };
         let method: Arc<Unary> = Arc::new(|_, _| Box::pin(std::future::pending()));

@@ -5,7 +5,13 @@ use std::io::Write;
 use super::super::{Command, Refusal, Serve, parse_from};
 use super::*;
 
+/// Reads the arguments of a task that may serve anybody.
 fn parse(arguments: &[&str], tf_config: Option<&str>) -> Result<Serve> {
+    let insecure = ["--insecure"];
+    parse_as_given(&insecure.iter().chain(arguments).copied().collect::<Vec<_>>(), tf_config)
+}
+
+fn parse_as_given(arguments: &[&str], tf_config: Option<&str>) -> Result<Serve> {
     let line = ["tensorfleet", "serve"].iter().chain(arguments).map(|word| (*word).to_owned());
     match parse_from(line, |name| tf_config.filter(|_| name == "TF_CONFIG").map(str::to_owned)) {
         Ok((Command::Serve(serve), _)) => Ok(serve),
@@ -214,4 +220,44 @@ fn what_is_missing_or_wrong_is_named() {
     check_error(&[], Some("{}"), "TF_CONFIG.cluster is missing");
     let error = parse(&["--server_def=/no/such/file"], None).unwrap_err();
     assert!(error.message().starts_with("cannot read `/no/such/file`: "), "{error}");
+}
+
+#[test]
+fn other_machines_are_served_with_tls_or_on_request_alone() {
+    let tls = ["--tls_cert=a.pem", "--tls_key=a-key.pem", "--tls_ca=ca.pem"];
+    for (flags, is_served) in [
+        (&["--ps=localhost:1"][..], true),
+        (&["--ps=127.0.0.1:1", "--worker=[::1]:2", "--job_name=ps"], true),
+        (&["--ps=a:1"], false),
+        (&["--ps=localhost:1", "--worker=b:2", "--job_name=ps"], false),
+        (&["--ps=localhost:1", "--bind=0.0.0.0"], false),
+        (&["--ps=localhost:1", "--bind=[::]:1"], false),
+        (&["--ps=a:1", "--insecure"], true),
+        (&["--ps=a:1", tls[0], tls[1], tls[2]], true),
+    ] {
+        match parse_as_given(flags, None) {
+            Ok(_) => assert!(is_served, "{flags:?}"),
+            Err(error) => {
+                assert!(!is_served, "{error}");
+                for way_out in ["--insecure", "certs init", "certs issue --job ps --task 0"] {
+                    assert!(error.message().contains(way_out), "{error}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn halves_of_credentials_are_refused() {
+    for (flags, words) in [
+        (&["--tls_cert=a.pem"][..], "--tls_ca"),
+        (&["--tls_ca=ca.pem"], "--tls_cert"),
+        (&["--tls_ca=ca.pem", "--tls_cert=a.pem"], "together"),
+        (&["--tokens=tokens"], "TLS"),
+        (&["--insecure", "--tls_ca=ca.pem"], "cannot be used with"),
+    ] {
+        let flags: Vec<&str> = ["--ps=localhost:1"].iter().chain(flags).copied().collect();
+        let error = parse_as_given(&flags, None).unwrap_err();
+        assert!(error.message().contains(words), "{error}");
+    }
 }

@@ -40,19 +40,17 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
                 return self.outbox.refuse(id, refusal.http, &refusal.status, !ends);
             }
         };
-        let charged = self.memory.grow(STREAM_COST + request.size);
-        let (path, method) = match charged.and(found) {
-            Ok(found) => found,
-            Err(status) => {
-                // What was charged is given back where the charge was not the reason.
-                if status.code == Code::UNIMPLEMENTED {
-                    self.memory.shrink(STREAM_COST + request.size);
-                }
-                return self.outbox.refuse(id, "200", &status, !ends);
-            }
+        let admitted = found.and_then(|(path, method)| {
+            let identity = self.guard.admit(path, &request.metadata)?;
+            self.memory.grow(STREAM_COST + request.size)?;
+            Ok((path, method, identity))
+        });
+        let (path, method, identity) = match admitted {
+            Ok(admitted) => admitted,
+            Err(status) => return self.outbox.refuse(id, "200", &status, !ends),
         };
-        let call =
-            Call { path, metadata: request.metadata, peer: self.peer, timeout: request.timeout };
+        let Request { metadata, timeout, .. } = request;
+        let call = Call { path, metadata, peer: self.peer, identity, timeout };
         let message = Message::new(request.encoding);
         let (intake, begun) = match method {
             Method::Unary(method) => (Intake::One { method, call, message }, None),
@@ -64,7 +62,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
         let mut stream = Stream::new(intake, i64::from(STREAM_WINDOW));
         stream.held = STREAM_COST + request.size;
         stream.content_length = request.content_length;
-        stream.deadline = request.timeout.map(|timeout| Instant::now() + timeout);
+        stream.deadline = timeout.map(|timeout| Instant::now() + timeout);
         self.streams.insert(id, stream);
         if let Some((method, call, requests)) = begun {
             self.begin(id, method(call, requests));

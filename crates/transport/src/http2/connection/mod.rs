@@ -20,9 +20,10 @@ use super::outbox::Outbox;
 use super::queue::Waiting;
 use super::stream::{Sent, Stream};
 use super::{Failure, Reason, hpack};
+use crate::identity::Open;
 use crate::limits::{CONNECTION_WINDOW, FRAME, HEADER_LIST, STREAM_WINDOW};
 use crate::memory::Share;
-use crate::{Limits, Memory, Methods, Peer};
+use crate::{Guard, Limits, Memory, Methods, Peer};
 
 /// What is read at once, and so the largest frame that is looked at as a whole.
 const BUFFER: usize = 32 << 10;
@@ -45,6 +46,7 @@ const MIN_FRAME: usize = 16_384;
 pub struct Connection<IO> {
     socket: IO,
     peer: Peer,
+    guard: Arc<dyn Guard>,
     methods: Arc<Methods>,
     limits: Limits,
     heart: Heart,
@@ -152,6 +154,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
         Connection {
             socket,
             peer,
+            guard: Arc::new(Open),
             methods,
             limits: limits.clone(),
             heart: Heart::new(limits),
@@ -176,6 +179,12 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
             sender,
             is_closing: false,
         }
+    }
+
+    /// Lets a guard say who may call what; without one everybody may call everything.
+    #[must_use]
+    pub fn guarded_by(self, guard: Arc<dyn Guard>) -> Connection<IO> {
+        Connection { guard, ..self }
     }
 
     /// Serves until the client hangs up, is gone or breaks the rules, or until the server stops:
