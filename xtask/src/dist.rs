@@ -53,21 +53,20 @@ fn build(target: Target) -> Result<PathBuf> {
 
 /// Takes the symbols out of a binary into a file that debuggers find by its name.
 fn split_symbols(binary: &Path, stripped: &Path, symbols: &Path) -> Result {
-    let objcopy = objcopy()?;
-    let copy = |flag: &str, from: &Path, to: &Path| {
-        step::run(Command::new(&objcopy).arg(flag).arg(from).arg(to))
-    };
-    copy("--only-keep-debug", binary, symbols)?;
-    copy("--strip-all", binary, stripped)?;
+    step::run(objcopy()?.arg("--only-keep-debug").arg(binary).arg(symbols))?;
+    step::run(objcopy()?.arg("--strip-all").arg(binary).arg(stripped))?;
     let link = format!("--add-gnu-debuglink={}", symbols.display());
-    step::run(Command::new(&objcopy).arg(link).arg(stripped))
+    step::run(objcopy()?.arg(link).arg(stripped))
 }
 
-/// The tool that Rust itself strips with, which knows the binaries of every target.
-fn objcopy() -> Result<PathBuf> {
-    let host = release::output(Command::new("rustc").args(["--print", "target-libdir"]))?;
-    let found = Path::new(host.trim()).with_file_name("bin").join("rust-objcopy");
-    if found.is_file() { Ok(found) } else { Ok(PathBuf::from("objcopy")) }
+/// The tool that Rust itself strips with, which knows the binaries of every target. It lies among
+/// Rust's own parts and finds its library only where rustc tells it to look.
+fn objcopy() -> Result<Command> {
+    let ask = |what: &str| release::output(Command::new("rustc").args(["--print", what]));
+    let tool = Path::new(ask("target-libdir")?.trim()).with_file_name("bin").join("rust-objcopy");
+    let mut command = Command::new(tool);
+    command.env("LD_LIBRARY_PATH", Path::new(ask("sysroot")?.trim()).join("lib"));
+    Ok(command)
 }
 
 /// Adds completions, manual, licences and the README. What this machine's own build says of its
