@@ -19,6 +19,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["handle: variant"],
         attrs: &["output_types: list(type) >= 1", "output_shapes: list(shape) >= 1"],
         kernels: &[dataset::<PassThrough>()],
+        differs: UNCHECKED,
         ..Op::DEFAULT
     },
     Op {
@@ -27,6 +28,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["handle: variant"],
         attrs: &["output_types: list(type) >= 1", "output_shapes: list(shape) >= 1"],
         kernels: &[dataset::<PassThrough>()],
+        differs: UNCHECKED,
         ..Op::DEFAULT
     },
     Op {
@@ -56,6 +58,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["handle: variant"],
         attrs: &["output_types: list(type) >= 1", "output_shapes: list(shape) >= 1"],
         kernels: &[dataset::<PassThrough>()],
+        differs: UNCHECKED,
         ..Op::DEFAULT
     },
     Op {
@@ -241,6 +244,8 @@ pub(super) const OPS: &[Op] = &[
     },
 ];
 
+const UNCHECKED: &str =
+    "Nothing is asserted: datasets run as they are, not as TensorFlow rewrites them.";
 const SHARED_THREADS: &str = "All datasets of a task share its threads.";
 
 #[derive(Debug)]
