@@ -247,6 +247,7 @@ pub(crate) const UNOPTIMISED: Options = Options {
     log_device_placement: false,
     optimize: false,
     inline_functions: true,
+    keep_noinline: true,
     lower_control_flow: true,
 };
 
