@@ -91,10 +91,7 @@ impl WorkerClient for LocalWorker {
     }
 
     fn cleanup_all(&self, containers: Vec<String>) -> BoxFuture<Result<()>> {
-        self.call(|worker| {
-            worker.cleanup_all(&containers);
-            done(Ok(()))
-        })
+        self.call(|worker| Box::pin(async move { worker.cleanup_all(&containers).await }))
     }
 
     fn recv_tensor(&self, step: StepId, key: String) -> BoxFuture<Result<Parcel>> {

@@ -11,7 +11,7 @@ use tensorfleet_tensor::{Result, aborted, invalid_argument};
 use crate::client::{CreateWorkerSession, Peers, RunGraph, RunGraphReply};
 use crate::debugger::Watches;
 use crate::eager::Contexts;
-use crate::engine::{Engine, Instance, RunLimits, RunOutcome, Step};
+use crate::engine::{Engine, Instance, RunLimits, RunOutcome, Step, ended};
 use crate::remote_function::SessionFunctions;
 use crate::session::lock;
 use crate::task::Task;
@@ -203,15 +203,17 @@ impl Worker {
     }
 
     /// Forgets the resources in containers; no container means the default one.
-    pub fn cleanup_all(&self, containers: &[String]) {
+    pub async fn cleanup_all(&self, containers: &[String]) -> Result<()> {
+        let unit = self.task.devices.first().and_then(|local| local.resources.begin_unit());
         for local in &self.task.devices {
             if containers.is_empty() {
-                local.resources.cleanup("");
+                local.resources.cleanup("", unit.as_deref())?;
             }
             for container in containers {
-                local.resources.cleanup(container);
+                local.resources.cleanup(container, unit.as_deref())?;
             }
         }
+        ended(unit).await
     }
 
     /// Waits for a tensor that a step makes here, for another task.

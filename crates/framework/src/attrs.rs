@@ -6,6 +6,8 @@ use bytes::Bytes;
 use tensorfleet_graph::{AttrList, AttrMap, AttrValue, Func, Node, ValueType};
 use tensorfleet_tensor::{DType, Error, PartialShape, Result, Tensor, invalid_argument};
 
+use crate::Changer;
+
 /// A node seen by its kernel: complete, typed attributes.
 #[derive(Clone, Copy, Debug)]
 pub struct Attrs<'a> {
@@ -36,6 +38,13 @@ impl<'a> Attrs<'a> {
     /// The device on which the node is placed.
     pub fn device(&self) -> &'a str {
         &self.node.device
+    }
+
+    /// The op, for kernels that change variables: see [`KernelContext::change`].
+    ///
+    /// [`KernelContext::change`]: crate::KernelContext::change
+    pub fn changer(&self) -> Changer {
+        Changer::new(self.node)
     }
 
     /// The types of the inputs.

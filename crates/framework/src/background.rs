@@ -123,13 +123,14 @@ impl Background {
             spawner: Arc::clone(&self.spawner),
             parallelism: self.parallelism,
         };
-        Ok(surroundings.step(StepId(0), step_resources(), Arc::new(NoPeers)))
+        let unit = surroundings.resources.begin_unit();
+        Ok(surroundings.step(StepId(0), step_resources(), Arc::new(NoPeers), unit))
     }
 }
 
 /// A function that runs in the background has all its nodes on one device.
 #[derive(Debug)]
-struct NoPeers;
+pub(crate) struct NoPeers;
 
 impl Rendezvous for NoPeers {
     fn send(&self, key: &str, _: Parcel) -> Result<()> {

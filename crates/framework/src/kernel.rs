@@ -6,7 +6,10 @@ use std::sync::Arc;
 use tensorfleet_tensor::{Result, Tensor, internal};
 
 use crate::rendezvous::FrameIteration;
-use crate::{Attrs, BoxFuture, Pointwise, Resource, StepContext, Value, Values, Variable};
+use crate::{
+    Attrs, BoxFuture, Change, Changer, Pointwise, RecordedOp, Resource, StepContext, Value, Values,
+    Variable,
+};
 
 /// A node's computation. Made once when its graph is instantiated, then run in every step, possibly
 /// by several steps at once.
@@ -204,6 +207,19 @@ impl<'a> KernelContext<'a> {
     /// The resource whose handle is an input.
     pub fn resource<R: Resource>(&self, index: usize) -> Result<Arc<R>> {
         self.step.resource(self.input(index)?)
+    }
+
+    /// The change of variables that this run of the node is about to make. To be asked for before
+    /// any input is taken.
+    pub fn change<'c>(&self, changer: &'c Changer) -> Change<'c>
+    where
+        'a: 'c,
+    {
+        Change(self.step.unit.as_deref().map(|unit| RecordedOp {
+            unit,
+            changer,
+            inputs: self.inputs.to_vec(),
+        }))
     }
 
     /// Sets an output.

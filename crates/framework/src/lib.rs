@@ -5,11 +5,13 @@
 mod attrs;
 mod background;
 mod backprop;
+mod bare;
 mod builder;
 mod collective;
 mod control_flow;
 mod device;
 pub mod gradient;
+mod journal;
 mod kernel;
 mod op;
 mod pointwise;
@@ -33,6 +35,7 @@ pub use device::DeviceName;
 pub use gradient::{
     Gradient, GradientContext, GradientFn, IndexedSlices, InputGradients, no_gradient, number,
 };
+pub use journal::{Change, Changer, Journal, Place, RecordedOp, Unit};
 pub use kernel::{AsyncContext, AsyncKernel, Kernel, KernelContext, Outcome, Started};
 pub use op::{Implementation, KernelDef, Op, control_flow, cpu, cpu_async};
 pub use pointwise::{Pointwise, PointwiseElement, PointwiseFn, Row};
@@ -44,4 +47,4 @@ pub use resources::{Resource, Resources, anonymous_handle};
 pub use shape::{ShapeContext, ShapeFn};
 pub use step::{Function, FunctionRunner, StepContext, StepId, Surroundings, step_resources};
 pub use value::{Value, Values};
-pub use variable::Variable;
+pub use variable::{RefVariable, Variable};

@@ -2,7 +2,7 @@
 
 use std::any::{Any, TypeId};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
 use rustc_hash::FxHashMap;
 use tensorfleet_tensor::{
@@ -10,10 +10,17 @@ use tensorfleet_tensor::{
     not_found,
 };
 
+use crate::{Journal, Place, Unit, Variable};
+
 /// Something that ops keep between steps: a variable, a queue, a table.
 pub trait Resource: Any + fmt::Debug + Send + Sync {
     /// TensorFlow's name of the type, as it stands in resource handles.
     const TYPE_NAME: &'static str;
+
+    /// The variable that this is, if it is one: its changes are told to the task's journal.
+    fn variable(&self) -> Option<&Variable> {
+        None
+    }
 }
 
 type Shared = Arc<dyn Any + Send + Sync>;
@@ -30,6 +37,8 @@ pub struct Resources {
     default_container: String,
     containers: Mutex<Containers>,
     anonymous: Mutex<Anonymous>,
+    /// Where changes are told, and the number of the device there.
+    journal: OnceLock<(Arc<dyn Journal>, u32)>,
 }
 
 /// Resources that live as long as a handle of theirs. They are listed because a handle may travel as
@@ -46,6 +55,7 @@ struct Entry {
     resource: Shared,
     type_name: &'static str,
     debug: fn(&Shared) -> String,
+    variable: fn(&Shared) -> Option<&Variable>,
 }
 
 impl fmt::Debug for Resources {
@@ -76,6 +86,38 @@ impl Resources {
         &self.default_container
     }
 
+    /// Tells a journal from now on what changes. `device` is the number of the device in it.
+    pub fn keep_in(&self, journal: Arc<dyn Journal>, device: u32) {
+        self.journal.get_or_init(|| (journal, device));
+    }
+
+    /// What a step that begins now changes, if there is a journal.
+    pub fn begin_unit(&self) -> Option<Arc<dyn Unit>> {
+        self.journal.get().map(|(journal, _)| journal.begin())
+    }
+
+    /// Visits all variables that can be found, with their containers and names.
+    pub fn for_each_variable(&self, mut visit: impl FnMut(&Variable, &str, &str, &'static str)) {
+        for (container, entries) in self.lock().iter() {
+            for ((_, name), entry) in entries {
+                if let Some(variable) = (entry.variable)(&entry.resource) {
+                    visit(variable, container, name, entry.type_name);
+                }
+            }
+        }
+    }
+
+    /// Makes a resource known to the journal. Called under the lock.
+    fn tell_created<R: Resource>(&self, container: &str, name: &str, resource: &R) {
+        if let Some((journal, device)) = self.journal.get()
+            && let Some(variable) = resource.variable()
+        {
+            let type_name = R::TYPE_NAME;
+            let place = Place { device: *device, container, name, type_name };
+            variable.set_number(journal.created(variable, &place));
+        }
+    }
+
     fn container<'a>(&'a self, name: &'a str) -> &'a str {
         if name.is_empty() { &self.default_container } else { name }
     }
@@ -87,12 +129,14 @@ impl Resources {
         name: &str,
         create: impl FnOnce() -> Result<R>,
     ) -> Result<Arc<R>> {
+        let container = self.container(container);
         let mut containers = self.lock();
-        let entries = containers.entry(self.container(container).to_owned()).or_default();
+        let entries = containers.entry(container.to_owned()).or_default();
         if let Some(entry) = entries.get(&(TypeId::of::<R>(), name.to_owned())) {
             return downcast(&entry.resource);
         }
         let resource = Arc::new(create()?);
+        self.tell_created(container, name, &*resource);
         entries.insert((TypeId::of::<R>(), name.to_owned()), entry(&resource));
         Ok(resource)
     }
@@ -105,6 +149,7 @@ impl Resources {
         if entries.contains_key(&(TypeId::of::<R>(), name.to_owned())) {
             return Err(already_exists!("Resource {container}/{name}/{}", R::TYPE_NAME));
         }
+        self.tell_created(container, name, &*resource);
         entries.insert((TypeId::of::<R>(), name.to_owned()), entry(&resource));
         Ok(())
     }
@@ -193,20 +238,29 @@ impl Resources {
     }
 
     /// Forgets the resource that a handle names; of any type if the handle does not say which.
-    pub fn delete_handle(&self, handle: &ResourceHandle) -> Result<()> {
+    pub fn delete_handle(&self, handle: &ResourceHandle, unit: Option<&dyn Unit>) -> Result<()> {
         if handle.anchor.is_some() {
             return Ok(());
         }
         let container = self.container(&handle.container);
+        let _gate = unit.map(|unit| unit.enter()).transpose()?;
         let mut containers = self.lock();
         let Some(entries) = containers.get_mut(container) else {
             return Err(not_found!("Container {container} does not exist."));
         };
         let before = entries.len();
+        let mut variables = Vec::new();
         entries.retain(|(_, name), entry| {
             let same_type = handle.type_name.is_empty() || handle.type_name == entry.type_name;
-            *name != handle.name || !same_type
+            let stays = *name != handle.name || !same_type;
+            if !stays {
+                variables.extend(entry.number());
+            }
+            stays
         });
+        if let Some(unit) = unit.filter(|_| !variables.is_empty()) {
+            unit.deleted(&variables);
+        }
         if entries.len() == before {
             return Err(not_found!(
                 "Resource {container}/{}/<unknown> does not exist.",
@@ -217,10 +271,21 @@ impl Resources {
     }
 
     /// Forgets everything in a container.
-    pub fn cleanup(&self, container: &str) {
-        let container = self.container(container).to_owned();
-        let removed = self.lock().remove(&container);
+    pub fn cleanup(&self, container: &str, unit: Option<&dyn Unit>) -> Result<()> {
+        let container = self.container(container);
+        let _gate = unit.map(|unit| unit.enter()).transpose()?;
+        let mut containers = self.lock();
+        let removed = containers.remove(container);
+        if let (Some(unit), Some(entries)) = (unit, &removed) {
+            let variables: Vec<u64> = entries.values().filter_map(Entry::number).collect();
+            if !variables.is_empty() {
+                unit.deleted(&variables);
+            }
+        }
+        // What is forgotten may itself use resources when it goes.
+        drop(containers);
         drop(removed);
+        Ok(())
     }
 
     /// Makes the handle by which other nodes find a resource of type `R`.
@@ -255,11 +320,19 @@ pub fn anonymous_handle<R: Resource>(device: &str, name: &str, resource: Arc<R>)
     }
 }
 
+impl Entry {
+    /// How the journal calls the variable that this is.
+    fn number(&self) -> Option<u64> {
+        (self.variable)(&self.resource).and_then(Variable::number)
+    }
+}
+
 fn entry<R: Resource>(resource: &Arc<R>) -> Entry {
     Entry {
         resource: Arc::clone(resource) as Shared,
         type_name: R::TYPE_NAME,
         debug: |shared| shared.downcast_ref::<R>().map_or_else(String::new, |r| format!("{r:?}")),
+        variable: |shared| shared.downcast_ref::<R>().and_then(Resource::variable),
     }
 }
 
@@ -281,7 +354,7 @@ mod tests {
         let a = resources.lookup_or_create("", "v", make).unwrap();
         let b = resources.lookup_or_create("ps", "v", make).unwrap();
         assert!(Arc::ptr_eq(&a, &b));
-        resources.cleanup("");
+        resources.cleanup("", None).unwrap();
         let error = resources.lookup::<Variable>("", "v").unwrap_err();
         assert_eq!(error.message(), "Container ps does not exist. (Could not find resource: ps/v)");
     }

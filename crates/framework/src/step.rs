@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tensorfleet_graph::{Func, FunctionLibrary, NodeDef};
 use tensorfleet_tensor::{Result, Tensor, invalid_argument, unimplemented_error};
 
-use crate::{BoxFuture, DeviceName, Rendezvous, Resource, Resources, Spawn};
+use crate::{BoxFuture, DeviceName, Rendezvous, Resource, Resources, Spawn, Unit};
 
 /// Names a step, over all tasks of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,12 +26,14 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// What the kernels of a step share here: the only way to make it.
+    /// What the kernels of a step share here: the only way to make it. `unit` is what the step
+    /// changes, on a task with a journal.
     pub fn step(
         &self,
         id: StepId,
         step_resources: Arc<Resources>,
         rendezvous: Arc<dyn Rendezvous>,
+        unit: Option<Arc<dyn Unit>>,
     ) -> Arc<StepContext> {
         Arc::new(StepContext {
             id,
@@ -39,6 +41,7 @@ impl Surroundings {
             resources: Arc::clone(&self.resources),
             step_resources,
             rendezvous,
+            unit,
             functions: Arc::clone(&self.functions),
             spawner: Arc::clone(&self.spawner),
             parallelism: self.parallelism,
@@ -66,6 +69,8 @@ pub struct StepContext {
     /// What ends with the step: tensor arrays, stacks. Shared by all partitions of the task.
     pub step_resources: Arc<Resources>,
     pub rendezvous: Arc<dyn Rendezvous>,
+    /// What the step changes, on a task with a journal.
+    pub unit: Option<Arc<dyn Unit>>,
     pub functions: Arc<dyn FunctionRunner>,
     /// Where kernels start what goes on when the step has ended.
     pub spawner: Arc<dyn Spawn>,

@@ -3,11 +3,11 @@
 //! Reading shares the tensor's storage. Updating writes in place when nobody else holds it and
 //! copies it otherwise, so a reader never sees half an update.
 
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, failed_precondition, invalid_argument};
 
-use crate::Resource;
+use crate::{Change, Resource};
 
 /// A mutable tensor.
 #[derive(Debug)]
@@ -16,16 +16,41 @@ pub struct Variable {
     dtype: DType,
     declared_shape: Option<Shape>,
     value: RwLock<Option<Tensor>>,
+    /// How the task's journal calls the variable.
+    number: OnceLock<u64>,
 }
 
 impl Resource for Variable {
     const TYPE_NAME: &'static str = "N10tensorflow3VarE";
+
+    fn variable(&self) -> Option<&Variable> {
+        Some(self)
+    }
+}
+
+/// A variable of TensorFlow 1, found by name and handed on by reference. A resource variable of the
+/// same name is another one.
+#[derive(Debug)]
+pub struct RefVariable(pub Arc<Variable>);
+
+impl Resource for RefVariable {
+    const TYPE_NAME: &'static str = "N10tensorflow9LegacyVarE";
+
+    fn variable(&self) -> Option<&Variable> {
+        Some(&self.0)
+    }
 }
 
 impl Variable {
     /// Makes a variable without a value.
     pub fn new(name: impl Into<String>, dtype: DType) -> Variable {
-        Variable { name: name.into(), dtype, declared_shape: None, value: RwLock::new(None) }
+        Variable {
+            name: name.into(),
+            dtype,
+            declared_shape: None,
+            value: RwLock::new(None),
+            number: OnceLock::new(),
+        }
     }
 
     /// Makes a variable without a value, whose first value should have `shape`.
@@ -46,6 +71,16 @@ impl Variable {
     /// The shape with which the variable was declared, if it was: what the first value should have.
     pub fn declared_shape(&self) -> Option<&Shape> {
         self.declared_shape.as_ref()
+    }
+
+    /// The number by which the task's journal knows the variable, if it does.
+    pub fn number(&self) -> Option<u64> {
+        self.number.get().copied()
+    }
+
+    /// Makes the variable known to the task's journal; the first number stays.
+    pub fn set_number(&self, number: u64) {
+        self.number.get_or_init(|| number);
     }
 
     /// A panic while the lock was held left the tensor itself whole, so the poison is ignored.
@@ -92,7 +127,7 @@ impl Variable {
         failed_precondition!("Attempting to use uninitialized value {}", self.name)
     }
 
-    /// Replaces the value.
+    /// Replaces the value of a variable that no other step can find yet.
     pub fn assign(&self, value: Tensor) -> Result<()> {
         if value.dtype() != self.dtype {
             return Err(invalid_argument!(
@@ -106,25 +141,31 @@ impl Variable {
         Ok(())
     }
 
-    /// Removes the value.
-    pub fn clear(&self) {
-        *self.lock() = None;
-    }
-
     /// Changes the slot of the value under the variable's lock: it may be empty before and after.
     pub fn update_slot<R>(
         &self,
+        change: &Change<'_>,
         update: impl FnOnce(&mut Option<Tensor>) -> Result<R>,
     ) -> Result<R> {
-        update(&mut self.lock())
+        let recording = change.of([self])?;
+        let mut slot = self.lock();
+        let result = update(&mut slot);
+        if let Some(recording) = recording {
+            recording.tell(&result);
+        }
+        result
     }
 
     /// Changes the value under the variable's lock.
-    pub fn update<R>(&self, update: impl FnOnce(&mut Tensor) -> Result<R>) -> Result<R> {
-        match &mut *self.lock() {
+    pub fn update<R>(
+        &self,
+        change: &Change<'_>,
+        update: impl FnOnce(&mut Tensor) -> Result<R>,
+    ) -> Result<R> {
+        self.update_slot(change, |slot| match slot {
             Some(value) => update(value),
             None => Err(self.uninitialized()),
-        }
+        })
     }
 
     /// Changes the values of several variables under all their locks.
@@ -133,6 +174,7 @@ impl Variable {
     /// different orders cannot wait for each other.
     pub fn update_all<const N: usize, R>(
         variables: [&Arc<Variable>; N],
+        change: &Change<'_>,
         update: impl FnOnce([&mut Tensor; N]) -> Result<R>,
     ) -> Result<R> {
         let mut order: [usize; N] = std::array::from_fn(|i| i);
@@ -143,6 +185,7 @@ impl Variable {
                 variables[order[0]].name
             ));
         }
+        let recording = change.of(variables.map(|variable| &**variable))?;
         let mut guards: [Option<RwLockWriteGuard<'_, Option<Tensor>>>; N] = [const { None }; N];
         for i in order {
             guards[i] = Some(variables[i].lock());
@@ -151,7 +194,11 @@ impl Variable {
         if let Some(empty) = guards.iter().position(|guard| guard.is_none()) {
             return Err(variables[empty].uninitialized());
         }
-        update(guards.each_mut().map(|guard| guard.as_mut().expect("none is empty")))
+        let result = update(guards.each_mut().map(|guard| guard.as_mut().expect("none is empty")));
+        if let Some(recording) = recording {
+            recording.tell(&result);
+        }
+        result
     }
 }
 
@@ -169,7 +216,7 @@ mod tests {
     fn a_snapshot_does_not_see_later_updates() {
         let v = variable(1.0);
         let before = v.read().unwrap();
-        v.update(|t| {
+        v.update(&Change::UNRECORDED, |t| {
             t.values_mut::<f32>()?.fill(2.0);
             Ok(())
         })
@@ -181,9 +228,9 @@ mod tests {
     #[test]
     fn updating_the_same_variable_twice_at_once_is_an_error() {
         let v = variable(1.0);
-        assert!(Variable::update_all([&v, &v], |_| Ok(())).is_err());
+        assert!(Variable::update_all([&v, &v], &Change::UNRECORDED, |_| Ok(())).is_err());
         let w = variable(2.0);
-        Variable::update_all([&w, &v], |[w, v]| {
+        Variable::update_all([&w, &v], &Change::UNRECORDED, |[w, v]| {
             v.values_mut::<f32>()?[0] = w.values::<f32>()?[0];
             Ok(())
         })

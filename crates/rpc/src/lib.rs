@@ -32,4 +32,5 @@ pub use link::hear_link;
 pub use master_client::{RemoteMaster, RemoteSession};
 pub use neighbours::Neighbours;
 pub use server::{Listener, Server, ServerConfig};
+pub use tensorfleet_journal::{Durability, Options as JournalOptions};
 pub use tensorfleet_transport::Limits;

@@ -10,6 +10,7 @@ use tensorfleet_cluster::collective::CollectiveTable;
 use tensorfleet_cluster::spec::{Address, ServerSpec};
 use tensorfleet_cluster::{Master, RealWorld, Task, Worker};
 use tensorfleet_framework::Registry;
+use tensorfleet_journal::{DurableJournal, Options as JournalOptions};
 use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_runtime::ComputePool;
 use tensorfleet_security::Credentials;
@@ -49,6 +50,8 @@ pub struct ServerConfig {
     pub slow_step: Option<Duration>,
     /// What is shown to others and asked of them; without it everybody is let in, in plaintext.
     pub credentials: Option<Arc<Credentials>>,
+    /// Where what the task changes is kept, if it is.
+    pub journal: Option<JournalOptions>,
 }
 
 /// An address that is taken for a server.
@@ -81,6 +84,7 @@ pub struct Server {
     task: Arc<Task>,
     ending: Arc<Ending>,
     view: admin::View,
+    journal: Option<DurableJournal>,
 }
 
 /// How a server ends, whoever wants it.
@@ -135,6 +139,8 @@ impl Server {
             ..Task::new(&name.job, name.index, cpus, config.registry, config.pool, world)
         });
         let activity = Arc::new(Activity::new(task.name.to_string(), config.slow_step));
+        let journal =
+            config.journal.map(|options| open_journal(&options, &task)).transpose()?.flatten();
         let neighbours = config.neighbours;
         let own = || Arc::new(Introductions::new(task.name.to_string()));
         let introductions = config.links.then(own);
@@ -212,7 +218,7 @@ impl Server {
             accept(listener, doors).await;
             ended.send_replace(true);
         });
-        Ok(Server { address, stopped: joined, task, ending, view })
+        Ok(Server { address, stopped: joined, task, ending, view, journal })
     }
 
     /// The address that the server listens on, with the real port.
@@ -245,6 +251,9 @@ impl Server {
     pub async fn stop(&self) {
         self.ending.begin();
         self.join().await;
+        if let Some(journal) = &self.journal {
+            journal.close();
+        }
     }
 
     /// Waits until the server has stopped.
@@ -260,6 +269,12 @@ impl Server {
             let _ = stopped.wait_for(|stopped| *stopped).await;
         }
     }
+}
+
+/// Gives a task the state that it had, and keeps it from now on.
+fn open_journal(options: &JournalOptions, task: &Task) -> Result<Option<DurableJournal>> {
+    let devices: Vec<_> = task.devices.iter().map(|local| Arc::clone(&local.resources)).collect();
+    DurableJournal::open(options, &task.name.to_string(), &task.registry, &devices)
 }
 
 /// Closes sessions that are not used, as long as there is a master.

@@ -284,7 +284,7 @@ impl WorkerHandler {
         &self,
         request: pb::CleanupAllRequest,
     ) -> Result<Response<pb::CleanupAllResponse>, Status> {
-        self.worker.cleanup_all(&request.container);
+        self.worker.cleanup_all(&request.container).await.map_err(|error| to_status(&error))?;
         Ok(Response::new(pb::CleanupAllResponse {}))
     }
 

@@ -1,10 +1,12 @@
 //! How servers run.
 
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use tensorfleet_cluster::spec::Task;
 use tensorfleet_framework::Registry;
-use tensorfleet_rpc::Limits;
+use tensorfleet_rpc::{Durability, JournalOptions, Limits};
 use tensorfleet_security::Credentials;
 use tensorfleet_tensor::Result;
 
@@ -37,6 +39,7 @@ pub struct Config {
     failure_timeout: Option<Duration>,
     pub(crate) slow_step: Option<Duration>,
     pub(crate) credentials: Option<Arc<Credentials>>,
+    data: Option<(PathBuf, Durability)>,
     host: Arc<OnceLock<Arc<Host>>>,
 }
 
@@ -241,6 +244,35 @@ impl Config {
     pub fn credentials(mut self, credentials: Arc<Credentials>) -> Config {
         self.credentials = Some(credentials);
         self
+    }
+
+    /// Keeps the variables of each task in a directory of its own below this one, as `ps-0`, and gives a
+    /// task that starts the variables that it had. [`Durability`] says what an answered step is worth.
+    ///
+    /// ```
+    /// use tensorfleet_server::{Config, Durability, Server};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// # let directory = std::env::temp_dir().join(format!("durable-{}", std::process::id()));
+    /// let config = Config::default().data_directory(&directory, Durability::Sync);
+    /// let server = Server::create_local_server(&config, true)?;
+    /// assert!(directory.join("local-0").is_dir());
+    /// # drop(server);
+    /// # std::fs::remove_dir_all(&directory).ok();
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn data_directory(mut self, path: impl Into<PathBuf>, durability: Durability) -> Config {
+        self.data = Some((path.into(), durability));
+        self
+    }
+
+    /// Where and how a task keeps its variables, if it does.
+    pub(crate) fn journal(&self, task: &Task) -> Option<JournalOptions> {
+        let (path, durability) = self.data.as_ref()?;
+        let path = path.join(format!("{}-{}", task.job, task.index));
+        Some(JournalOptions::new(path, *durability))
     }
 
     pub(crate) fn limits(&self) -> Limits {

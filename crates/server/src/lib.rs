@@ -30,3 +30,4 @@ pub use tensorfleet_cluster::spec::{
     Address, ClusterResolver, ClusterSpec, KubernetesResolver, ServerSpec, SimpleResolver,
     SlurmResolver, Task, TfConfig, TfConfigResolver, UnionResolver,
 };
+pub use tensorfleet_rpc::Durability;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use tensorfleet_cluster::spec::{Address, ClusterSpec, ServerSpec, Task, wire};
-use tensorfleet_rpc::{Limits, Listener, ServerConfig};
+use tensorfleet_rpc::{JournalOptions, Limits, Listener, ServerConfig};
 use tensorfleet_security::Credentials;
 use tensorfleet_tensor::{Result, failed_precondition};
 
@@ -34,6 +34,7 @@ pub struct Server {
     limits: Limits,
     slow_step: Option<Duration>,
     credentials: Option<Arc<Credentials>>,
+    journal: Option<JournalOptions>,
     address: SocketAddr,
     state: Mutex<State>,
 }
@@ -126,6 +127,7 @@ impl Server {
             spec.session_config = wire::session_config(count);
         }
         Ok(Server {
+            journal: config.journal(spec.task()),
             spec,
             host: config.host()?,
             network_only: config.network_only,
@@ -225,6 +227,7 @@ impl Server {
             limits: self.limits.clone(),
             slow_step: self.slow_step,
             credentials: self.credentials.clone(),
+            journal: self.journal.clone(),
         };
         let _runtime = self.host.handle().enter();
         *state = State::Serving(Arc::new(tensorfleet_rpc::Server::start(listener, config)?));

@@ -95,6 +95,9 @@ fn serve(serve: Serve) -> Result<()> {
     if let Some(files) = serve.credentials {
         config = config.credentials(Credentials::load(files)?);
     }
+    if let Some((directory, durability)) = serve.data {
+        config = config.data_directory(directory, durability);
+    }
     if serve.grpc_only {
         config = config.grpc_only();
     }

@@ -93,7 +93,7 @@ pub fn step_context() -> Arc<StepContext> {
         spawner: Arc::new(LocalTasks),
         parallelism: 2,
     };
-    surroundings.step(StepId(1), step_resources(), Arc::new(NoPeers))
+    surroundings.step(StepId(1), step_resources(), Arc::new(NoPeers), None)
 }
 
 #[derive(Debug)]

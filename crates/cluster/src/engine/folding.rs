@@ -2,14 +2,11 @@
 
 use std::sync::Arc;
 
-use tensorfleet_framework::{
-    BoxFuture, Function, FunctionRunner, Outcome, Registry, Resources, Spawn, Started, StepContext,
-    StepId, Surroundings, Value, step_resources,
-};
-use tensorfleet_graph::{Func, Node};
+use tensorfleet_framework::{Outcome, Registry, Started, StepContext, Value};
+use tensorfleet_graph::Node;
 use tensorfleet_planner::Evaluate;
-use tensorfleet_runtime::{LocalRendezvous, Operation};
-use tensorfleet_tensor::{Result, Tensor, unimplemented_error};
+use tensorfleet_runtime::Operation;
+use tensorfleet_tensor::{Result, Tensor};
 
 use crate::world::GivenUp;
 
@@ -23,16 +20,7 @@ pub(crate) struct Folding<'a> {
 
 impl Folding<'_> {
     pub(crate) fn new(registry: &Registry) -> Folding<'_> {
-        let surroundings = Surroundings {
-            device: "".into(),
-            resources: Arc::new(Resources::default()),
-            functions: Arc::new(NoFunctions),
-            spawner: Arc::new(NoBackground),
-            parallelism: 1,
-        };
-        let rendezvous = Arc::new(LocalRendezvous::default());
-        let step = surroundings.step(StepId(0), step_resources(), rendezvous);
-        Folding { registry, step, given_up: GivenUp::default() }
+        Folding { registry, step: StepContext::bare(), given_up: GivenUp::default() }
     }
 
     /// For a plan that somebody may give up.
@@ -61,30 +49,4 @@ impl Evaluate for Folding<'_> {
         });
         tensors.collect()
     }
-}
-
-#[derive(Debug)]
-struct NoFunctions;
-
-impl FunctionRunner for NoFunctions {
-    fn instantiate(&self, function: &Func) -> Result<Arc<dyn Function>> {
-        Err(unimplemented_error!(
-            "function {} cannot be called while a graph is planned",
-            function.name
-        ))
-    }
-
-    fn fork(&self) -> Arc<dyn FunctionRunner> {
-        Arc::new(NoFunctions)
-    }
-}
-
-/// Nothing goes on when a graph is planned: what is spawned is dropped.
-#[derive(Debug)]
-struct NoBackground;
-
-impl Spawn for NoBackground {
-    fn spawn(&self, _: BoxFuture<()>) {}
-
-    fn spawn_file_work(&self, _: Arc<str>, _: Box<dyn FnOnce() + Send>) {}
 }

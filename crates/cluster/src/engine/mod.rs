@@ -14,7 +14,7 @@ mod rendezvous;
 use std::sync::Arc;
 
 use futures_util::future::try_join_all;
-use tensorfleet_framework::{StepContext, StepId, Surroundings, Value};
+use tensorfleet_framework::{StepContext, StepId, Surroundings, Unit, Value};
 use tensorfleet_graph::{AttrMap, Func, Graph, Node, signature};
 use tensorfleet_planner::Device;
 use tensorfleet_runtime::{Executable, KernelCache, NewKernels, NodeRecord, Operation, Run, Trace};
@@ -154,6 +154,7 @@ impl Engine {
         limits: RunLimits,
     ) -> Result<RunOutcome> {
         let inter_op = limits.inter_op.or(self.view.threads.inter_op);
+        let unit = self.begin_unit();
         let mut runs = Vec::with_capacity(instance.parts.len());
         let mut traces = Vec::new();
         for Part { surroundings, executable } in &instance.parts {
@@ -162,7 +163,7 @@ impl Engine {
                 traces.push((surroundings.device.to_string(), Arc::clone(trace)));
             }
             let args = if executable.args().is_empty() { Vec::new() } else { args.clone() };
-            let context = self.step_context(surroundings, step);
+            let context = self.step_context(surroundings, step, unit.clone());
             let pool = Arc::clone(&self.task.pool);
             let mut run = Run::new(Arc::clone(executable), context, pool, args, trace)?;
             if let Some(limit) = inter_op {
@@ -177,6 +178,7 @@ impl Engine {
         } else {
             in_order(instance, try_join_all(runs).await?)
         };
+        ended(unit).await?;
         let trace = traces.into_iter().map(|(device, trace)| (device, trace.records())).collect();
         Ok(RunOutcome { retvals, trace })
     }
@@ -208,7 +210,11 @@ impl Engine {
             let surroundings = &self.surroundings[self.place(node)?];
             let function = Func { name: node.op.to_string(), attrs: AttrMap::clone(&node.attrs) };
             let function = self.functions.instantiate(&function, &surroundings.device)?;
-            return function.call(&self.step_context(surroundings, step), inputs).await;
+            let unit = self.begin_unit();
+            let context = self.step_context(surroundings, step, unit.clone());
+            let outputs = function.call(&context, inputs).await?;
+            ended(unit).await?;
+            return Ok(outputs);
         }
         self.execute_prepared(&self.prepare(node.clone())?, step, inputs).await
     }
@@ -237,21 +243,42 @@ impl Engine {
     ) -> Result<Vec<Tensor>> {
         let PreparedOp { node, place, operation } = op;
         check_inputs(node, &inputs)?;
-        let context = self.step_context(&self.surroundings[*place], step);
+        let unit = self.begin_unit();
+        let context = self.step_context(&self.surroundings[*place], step, unit.clone());
         let operation = Arc::clone(operation);
         let inputs = inputs.into_iter().map(Value::Tensor).collect();
         let outputs = operation.run(context, &self.task.pool, inputs).await?;
+        ended(unit).await?;
         outputs.into_iter().map(|value| tensor(value, node)).collect()
     }
 
-    fn step_context(&self, surroundings: &Surroundings, step: &Step) -> Arc<StepContext> {
+    /// What a step that begins now changes, if the task has a journal. All devices share it.
+    fn begin_unit(&self) -> Option<Arc<dyn Unit>> {
+        self.surroundings.first().and_then(|around| around.resources.begin_unit())
+    }
+
+    fn step_context(
+        &self,
+        surroundings: &Surroundings,
+        step: &Step,
+        unit: Option<Arc<dyn Unit>>,
+    ) -> Arc<StepContext> {
         let rendezvous = ClusterRendezvous {
             step: step.id,
             local: Arc::clone(&step.state.rendezvous),
             view: Arc::clone(&self.view),
             task: Arc::clone(&self.task),
         };
-        surroundings.step(step.id, Arc::clone(&step.state.resources), Arc::new(rendezvous))
+        let resources = Arc::clone(&step.state.resources);
+        surroundings.step(step.id, resources, Arc::new(rendezvous), unit)
+    }
+}
+
+/// Waits until what a step has changed may be relied on.
+pub(crate) async fn ended(unit: Option<Arc<dyn Unit>>) -> Result<()> {
+    match unit.and_then(|unit| unit.end()) {
+        Some(durable) => durable.await,
+        None => Ok(()),
     }
 }
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use tensorfleet_framework::{
-    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, ShapeContext, Variable, cpu,
+    Attrs, Changer, GradientContext, InputGradients, Kernel, KernelContext, Op, ShapeContext,
+    Variable, cpu,
 };
 use tensorfleet_tensor::{DType, Result, Tensor, invalid_argument};
 
@@ -155,27 +156,27 @@ impl Kernel for Update {
 }
 
 #[derive(Debug)]
-struct RefAssign(Masks);
+struct RefAssign(Masks, Changer);
 
 impl Kernel for RefAssign {
     fn new(attrs: &Attrs<'_>) -> Result<RefAssign> {
-        Ok(RefAssign(Masks::new(attrs)?))
+        Ok(RefAssign(Masks::new(attrs)?, attrs.changer()))
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let variable = Arc::clone(ctx.variable(0)?);
-        variable.update(|value| assign(&self.0, ctx, value))?;
+        variable.update(&ctx.change(&self.1), |value| assign(&self.0, ctx, value))?;
         ctx.set_output_ref(0, variable);
         Ok(())
     }
 }
 
 #[derive(Debug)]
-struct ResourceAssign(Masks);
+struct ResourceAssign(Masks, Changer);
 
 impl Kernel for ResourceAssign {
     fn new(attrs: &Attrs<'_>) -> Result<ResourceAssign> {
-        Ok(ResourceAssign(Masks::new(attrs)?))
+        Ok(ResourceAssign(Masks::new(attrs)?, attrs.changer()))
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
@@ -187,7 +188,7 @@ impl Kernel for ResourceAssign {
                 ctx.input(4)?.dtype()
             ));
         }
-        variable.update(|value| assign(&self.0, ctx, value))
+        variable.update(&ctx.change(&self.1), |value| assign(&self.0, ctx, value))
     }
 }
 

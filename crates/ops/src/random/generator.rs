@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use half::f16;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, Op, Variable, cpu};
+use tensorfleet_framework::{
+    Attrs, Change, Changer, Kernel, KernelContext, KernelDef, Op, Variable, cpu,
+};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::random::{Philox, binomial, entropy};
 use tensorfleet_tensor::{
@@ -137,9 +139,9 @@ fn check_algorithm(algorithm: i64) -> Result<()> {
 }
 
 /// Reads the state and moves it on. In the first version the algorithm stands in front of it.
-fn advance(variable: &Variable, values: u64, first: bool) -> Result<Philox> {
+fn advance(change: &Change<'_>, variable: &Variable, values: u64, first: bool) -> Result<Philox> {
     let skip = values.wrapping_mul(BLOCKS_PER_VALUE);
-    variable.update(|state| {
+    variable.update(change, |state| {
         if state.dtype() != DType::Int64 {
             return Err(invalid_argument!(
                 "dtype of RNG state variable must be int64, not {}",
@@ -196,6 +198,7 @@ struct Stateful {
     dtype: DType,
     /// Whether the algorithm is part of the state and not an input.
     first: bool,
+    changer: Changer,
 }
 
 impl Kernel for Stateful {
@@ -210,6 +213,7 @@ impl Kernel for Stateful {
             },
             dtype: attrs.dtype("dtype")?,
             first: attrs.op() == "StatefulStandardNormal",
+            changer: attrs.changer(),
         })
     }
 
@@ -220,6 +224,7 @@ impl Kernel for Stateful {
         }
         let shape = shape_of(ctx.input(if self.first { 1 } else { 2 })?)?;
         let threads = ctx.parallelism();
+        let change = ctx.change(&self.changer);
         let count = shape.num_elements() as u64;
         let output = match self.draw {
             Draw::Integers => {
@@ -227,15 +232,15 @@ impl Kernel for Stateful {
                 // The bounds are checked before the state moves.
                 let nothing = Shape::vector(1);
                 distribution::integers(low, high, nothing, Philox::new(0, 0), 1)?;
-                let philox = advance(&variable, count, false)?;
+                let philox = advance(&change, &variable, count, false)?;
                 distribution::integers(low, high, shape, philox, threads)?
             }
             Draw::Continuous(kind) => {
-                let philox = advance(&variable, count, self.first)?;
+                let philox = advance(&change, &variable, count, self.first)?;
                 distribution::continuous(kind, self.dtype, shape, philox, threads)?
             }
             Draw::FullIntegers => {
-                let philox = advance(&variable, count, false)?;
+                let philox = advance(&change, &variable, count, false)?;
                 distribution::full_integers(self.dtype, shape, philox, threads)?
             }
         };
@@ -248,11 +253,12 @@ impl Kernel for Stateful {
 #[derive(Debug)]
 struct Skip {
     reads: bool,
+    changer: Changer,
 }
 
 impl Kernel for Skip {
     fn new(attrs: &Attrs<'_>) -> Result<Skip> {
-        Ok(Skip { reads: attrs.op() == "RngReadAndSkip" })
+        Ok(Skip { reads: attrs.op() == "RngReadAndSkip", changer: attrs.changer() })
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
@@ -270,7 +276,8 @@ impl Kernel for Skip {
             DType::UInt64 => delta.scalar_value::<u64>()?,
             _ => delta.scalar_value::<i64>()? as u64,
         };
-        let before = advance(&variable, delta, false)?;
+        let change = ctx.change(&self.changer);
+        let before = advance(&change, &variable, delta, false)?;
         if self.reads {
             let [low, high] = before.counter();
             let state = [low as i64, high as i64, before.key() as i64];
@@ -302,11 +309,12 @@ impl Kernel for NonDeterministicInts {
 #[derive(Debug)]
 struct StatefulBinomial {
     dtype: DType,
+    changer: Changer,
 }
 
 impl Kernel for StatefulBinomial {
     fn new(attrs: &Attrs<'_>) -> Result<StatefulBinomial> {
-        Ok(StatefulBinomial { dtype: attrs.dtype("dtype")? })
+        Ok(StatefulBinomial { dtype: attrs.dtype("dtype")?, changer: attrs.changer() })
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
@@ -316,7 +324,8 @@ impl Kernel for StatefulBinomial {
         let batches = parameters.batches() as u64;
         let samples = parameters.shape.num_elements() as u64 / batches.max(1);
         let words = batches.wrapping_mul(200).wrapping_mul(samples.wrapping_add(3)) / 4;
-        let philox = advance(&variable, words, false)?;
+        let change = ctx.change(&self.changer);
+        let philox = advance(&change, &variable, words, false)?;
         let output = draw_binomial(&parameters, philox, self.dtype, ctx.parallelism())?;
         ctx.set_output(0, output);
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, Op, Value, cpu};
+use tensorfleet_framework::{Attrs, Changer, Kernel, KernelContext, KernelDef, Op, Value, cpu};
 use tensorfleet_kernels::{Parallel, elementwise};
 use tensorfleet_tensor::{DType, Error, Result, Tensor, invalid_argument};
 
@@ -117,17 +117,19 @@ const fn resource_update(name: &'static str, kernels: &'static [KernelDef]) -> O
 #[derive(Debug)]
 struct Assign {
     validate_shape: bool,
+    changer: Changer,
 }
 
 impl Kernel for Assign {
     fn new(attrs: &Attrs<'_>) -> Result<Assign> {
-        Ok(Assign { validate_shape: attrs.bool("validate_shape")? })
+        Ok(Assign { validate_shape: attrs.bool("validate_shape")?, changer: attrs.changer() })
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let variable = Arc::clone(ctx.variable(0)?);
+        let change = ctx.change(&self.changer);
         let value = ctx.take_input(1)?;
-        variable.update_slot(|slot| {
+        variable.update_slot(&change, |slot| {
             let shape = slot.as_ref().map(Tensor::shape).or(variable.declared_shape());
             if let Some(shape) = shape
                 && self.validate_shape
@@ -155,15 +157,21 @@ impl Kernel for Assign {
 struct AssignVariable {
     dtype: DType,
     validate_shape: bool,
+    changer: Changer,
 }
 
 impl Kernel for AssignVariable {
     fn new(attrs: &Attrs<'_>) -> Result<AssignVariable> {
         let validate_shape = attrs.bool("validate_shape")?;
-        Ok(AssignVariable { dtype: attrs.dtype("dtype")?, validate_shape })
+        Ok(AssignVariable {
+            dtype: attrs.dtype("dtype")?,
+            validate_shape,
+            changer: attrs.changer(),
+        })
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let change = ctx.change(&self.changer);
         let value = ctx.take_input(1)?;
         let variable = super::resource_variable::lookup_or_create(ctx, 0, self.dtype)?;
         if variable.dtype() != value.dtype() {
@@ -173,7 +181,7 @@ impl Kernel for AssignVariable {
                 value.dtype()
             ));
         }
-        variable.update_slot(|slot| {
+        variable.update_slot(&change, |slot| {
             if let Some(old) = slot
                 && self.validate_shape
                 && old.shape() != value.shape()
@@ -196,23 +204,24 @@ impl Kernel for AssignVariable {
 
 /// Adds to a variable, or subtracts from it.
 #[derive(Debug)]
-struct Update<const SUBTRACT: bool>;
+struct Update<const SUBTRACT: bool>(Changer);
 
 impl<const SUBTRACT: bool> Kernel for Update<SUBTRACT> {
-    fn new(_: &Attrs<'_>) -> Result<Self> {
-        Ok(Update)
+    fn new(attrs: &Attrs<'_>) -> Result<Self> {
+        Ok(Update(attrs.changer()))
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let by_ref = matches!(ctx.value(0)?, Value::Ref(_));
         let variable = super::variable_at(ctx, 0)?;
-        let change = ctx.take_input(1)?;
+        let change = ctx.change(&self.0);
+        let by = ctx.take_input(1)?;
         let par = Parallel::new(ctx.parallelism());
-        variable.update(|value| {
-            if value.shape() != change.shape() {
-                return Err(wrong_shape(by_ref, value, &change));
+        variable.update(&change, |value| {
+            if value.shape() != by.shape() {
+                return Err(wrong_shape(by_ref, value, &by));
             }
-            for_number!(value.dtype(), T => apply::<T, SUBTRACT>(par, value, change))
+            for_number!(value.dtype(), T => apply::<T, SUBTRACT>(par, value, by))
         })?;
         if by_ref {
             ctx.set_output_ref(0, variable);

@@ -1,6 +1,6 @@
 //! Counters that end an epoch by an error.
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{Attrs, Changer, Kernel, KernelContext, Op, cpu};
 use tensorfleet_tensor::{
     DType, Element, Result, Tensor, internal, invalid_argument, out_of_range,
 };
@@ -29,19 +29,23 @@ pub(super) const OPS: &[Op] = &[
 #[derive(Debug)]
 struct CountUpTo {
     limit: i64,
+    changer: Changer,
 }
 
 impl Kernel for CountUpTo {
     fn new(attrs: &Attrs<'_>) -> Result<CountUpTo> {
-        Ok(CountUpTo { limit: attrs.int("limit")? })
+        Ok(CountUpTo { limit: attrs.int("limit")?, changer: attrs.changer() })
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let before = super::variable_at(ctx, 0)?.update(|value| match value.dtype() {
-            DType::Int32 => self.count(value, |before: i32| before.checked_add(1)),
-            DType::Int64 => self.count(value, |before: i64| before.checked_add(1)),
-            other => Err(internal!("a counter of type {other}")),
-        })?;
+        let before =
+            super::variable_at(ctx, 0)?.update(&ctx.change(&self.changer), |value| match value
+                .dtype()
+            {
+                DType::Int32 => self.count(value, |before: i32| before.checked_add(1)),
+                DType::Int64 => self.count(value, |before: i64| before.checked_add(1)),
+                other => Err(internal!("a counter of type {other}")),
+            })?;
         ctx.set_output(0, before);
         Ok(())
     }

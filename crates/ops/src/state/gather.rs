@@ -189,6 +189,7 @@ fn nd_gradient(g: &GradientContext<'_>) -> InputGradients {
 mod tests {
     use std::sync::Arc;
 
+    use tensorfleet_framework::Change;
     use tensorfleet_graph::AttrValue;
     use tensorfleet_testing::{OpRun, step_context};
 
@@ -210,7 +211,7 @@ mod tests {
             .run_in(&crate::registry().unwrap(), &step)
             .unwrap();
         assert_eq!(rows[0].values::<f32>().unwrap()[..4], [36.0, 37.0, 38.0, 39.0]);
-        assert!(table.update(|value| Ok(value.is_unique())).unwrap());
+        assert!(table.update(&Change::UNRECORDED, |value| Ok(value.is_unique())).unwrap());
         assert_eq!(Arc::strong_count(&table), 2);
     }
 }

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use tensorfleet_framework::{
-    Attrs, FrameIteration, Kernel, KernelContext, KernelDef, Op, Resource, Value, Variable, cpu,
+    Attrs, FrameIteration, Kernel, KernelContext, KernelDef, Op, RefVariable, Resource, Value,
+    Variable, cpu,
 };
 use tensorfleet_tensor::{DType, PartialShape, Result, Shape, Tensor, internal, invalid_argument};
 
 const VARIABLE: &[&str] =
     &["shape: shape", "dtype: type", "container: string = ''", "shared_name: string = ''"];
-const VARIABLE_KERNELS: &[KernelDef] = &[cpu::<RefVariable>()];
+const VARIABLE_KERNELS: &[KernelDef] = &[cpu::<NamedVariable>()];
 
 const fn variable(name: &'static str) -> Op {
     Op {
@@ -52,16 +53,8 @@ pub(super) const OPS: &[Op] = &[
     variable("VariableV2"),
 ];
 
-/// A variable found by name. A resource variable of the same name is another one.
 #[derive(Debug)]
-struct Named(Arc<Variable>);
-
-impl Resource for Named {
-    const TYPE_NAME: &'static str = "N10tensorflow9LegacyVarE";
-}
-
-#[derive(Debug)]
-struct RefVariable {
+struct NamedVariable {
     container: String,
     name: String,
     dtype: DType,
@@ -76,11 +69,11 @@ fn declared_shape(shape: &PartialShape) -> Result<Shape> {
     shape.to_shape().ok_or_else(|| invalid_argument!("Shape {shape} is not fully defined"))
 }
 
-impl Kernel for RefVariable {
-    fn new(attrs: &Attrs<'_>) -> Result<RefVariable> {
+impl Kernel for NamedVariable {
+    fn new(attrs: &Attrs<'_>) -> Result<NamedVariable> {
         let shared_name = attrs.string("shared_name")?;
         let name = if shared_name.is_empty() { attrs.node_name().into() } else { shared_name };
-        Ok(RefVariable {
+        Ok(NamedVariable {
             container: attrs.string("container")?.into_owned(),
             name: name.into_owned(),
             dtype: attrs.dtype("dtype")?,
@@ -91,8 +84,8 @@ impl Kernel for RefVariable {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         // Looked up in every step: a reset of the container must take the variable away.
         let node = ctx.node_name();
-        let create =
-            || Ok(Named(Arc::new(Variable::with_shape(node, self.dtype, self.shape.clone()))));
+        let make = || Variable::with_shape(node, self.dtype, self.shape.clone());
+        let create = || Ok(RefVariable(Arc::new(make())));
         let found = ctx.step().resources.lookup_or_create(&self.container, &self.name, create)?;
         if found.0.dtype() != self.dtype {
             return Err(internal!(

@@ -376,7 +376,7 @@ impl Kernel for DestroyResource {
         } else {
             &step.resources
         };
-        match resources.delete_handle(handle) {
+        match resources.delete_handle(handle, step.unit.as_deref()) {
             Err(error) if self.ignore_lookup_error && error.code() == Code::NotFound => Ok(()),
             done => done,
         }

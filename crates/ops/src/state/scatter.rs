@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, Op, Value, cpu};
+use tensorfleet_framework::{Attrs, Changer, Kernel, KernelContext, KernelDef, Op, Value, cpu};
 use tensorfleet_tensor::{DType, Result, Tensor, invalid_argument};
 
 use super::combine::{Combine, combine_rows};
@@ -120,18 +120,19 @@ pub(super) const OPS: &[Op] = &[
 #[derive(Debug)]
 struct Scatter {
     how: Combine,
+    changer: Changer,
 }
 
 impl Kernel for Scatter {
     fn new(attrs: &Attrs<'_>) -> Result<Scatter> {
-        Ok(Scatter { how: Combine::of_op(attrs.op())? })
+        Ok(Scatter { how: Combine::of_op(attrs.op())?, changer: attrs.changer() })
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let is_ref = matches!(ctx.value(0)?, Value::Ref(_));
         let variable = super::variable_at(ctx, 0)?;
         let (indices, updates) = (ctx.input(1)?, ctx.input(2)?);
-        variable.update(|params| {
+        variable.update(&ctx.change(&self.changer), |params| {
             if is_ref && params.rank() == 0 {
                 return Err(invalid_argument!(
                     "params must be at least 1-D, got shape {}",

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, KernelDef, Op, Value, cpu};
+use tensorfleet_framework::{Attrs, Changer, Kernel, KernelContext, KernelDef, Op, Value, cpu};
 use tensorfleet_tensor::{DType, Result, Tensor, invalid_argument};
 
 use super::combine::{Combine, combine_rows};
@@ -81,6 +81,7 @@ pub(super) const OPS: &[Op] = &[
 struct ScatterNd {
     how: Combine,
     bad_indices: BadIndices,
+    changer: Changer,
 }
 
 /// What becomes of updates whose place is not in the tensor.
@@ -104,14 +105,15 @@ impl BadIndices {
 impl Kernel for ScatterNd {
     fn new(attrs: &Attrs<'_>) -> Result<ScatterNd> {
         let bad_indices = BadIndices::from_policy(&attrs.string("bad_indices_policy")?)?;
-        Ok(ScatterNd { how: Combine::of_op(attrs.op())?, bad_indices })
+        Ok(ScatterNd { how: Combine::of_op(attrs.op())?, bad_indices, changer: attrs.changer() })
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let variable = super::variable_at(ctx, 0)?;
         let (indices, updates) = (ctx.input(1)?, ctx.input(2)?);
-        variable
-            .update(|target| scatter_nd(self.how, target, indices, updates, self.bad_indices))?;
+        variable.update(&ctx.change(&self.changer), |target| {
+            scatter_nd(self.how, target, indices, updates, self.bad_indices)
+        })?;
         if matches!(ctx.value(0)?, Value::Ref(_)) {
             ctx.set_output_ref(0, Arc::clone(&variable));
         }

@@ -7,7 +7,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Value, Variable};
+use tensorfleet_framework::{Attrs, Changer, Kernel, KernelContext, Value, Variable};
 use tensorfleet_kernels::Parallel;
 use tensorfleet_kernels::optimizers::{self, Rule, Scalar as _, Stored};
 use tensorfleet_tensor::{
@@ -103,11 +103,11 @@ fn real(scalar: &Tensor) -> Result<f64> {
 
 /// The kernel of an optimiser's ops.
 #[derive(Debug)]
-pub(super) struct Apply<O, const N: usize, const SPARSE: bool>(O);
+pub(super) struct Apply<O, const N: usize, const SPARSE: bool>(O, Changer);
 
 impl<O: Optimizer<N>, const N: usize, const SPARSE: bool> Kernel for Apply<O, N, SPARSE> {
     fn new(attrs: &Attrs<'_>) -> Result<Self> {
-        Ok(Apply(O::new(attrs)?))
+        Ok(Apply(O::new(attrs)?, attrs.changer()))
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
@@ -123,7 +123,7 @@ impl<O: Optimizer<N>, const N: usize, const SPARSE: bool> Kernel for Apply<O, N,
         let grad = ctx.input(grad_at)?;
         let indices = if SPARSE { Some(ctx.input(grad_at + 1)?) } else { None };
         let par = Parallel::new(ctx.parallelism());
-        Variable::update_all(variables.each_ref(), |state| {
+        Variable::update_all(variables.each_ref(), &ctx.change(&self.1), |state| {
             check_state(O::state(SPARSE), &state)?;
             let var = state[0].shape();
             let rows = match indices {

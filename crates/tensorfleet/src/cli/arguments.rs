@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser};
+use tensorfleet_server::Durability;
 use tensorfleet_tensor::invalid_argument;
 
 use super::operate::{DrainArguments, StatusArguments, StopArguments};
@@ -288,6 +289,14 @@ pub(super) struct ServeArguments {
     /// Let everybody who reaches the port run code: serve other machines without TLS
     #[arg(long, conflicts_with_all = ["tls_ca", "tokens"], help_heading = "Security")]
     pub(super) insecure: bool,
+    /// Keep the variables of this task in a directory of its own below this one, as ps-0, and start with
+    /// those that are there
+    #[arg(long = "data-dir", alias = "data_dir", value_name = "DIRECTORY", help_heading = TASK)]
+    pub(super) data_dir: Option<PathBuf>,
+    /// What an answered step is worth: `sync`, its changes are on the disk; `interval:100ms`, they are
+    /// so after that time; `none`, nothing is kept, and a directory with variables is refused [default: sync]
+    #[arg(long = "durability", value_name = "WHEN", requires = "data_dir", help_heading = TASK)]
+    pub(super) durability: Option<Durability>,
 }
 
 const CLUSTER: &str = "Cluster";

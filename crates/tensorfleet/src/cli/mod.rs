@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use tensorfleet_cluster::spec::{Address, ClusterSpec, ServerSpec, TfConfig};
 use tensorfleet_security::Files;
+use tensorfleet_server::Durability;
 use tensorfleet_strategy::Mode;
 use tensorfleet_tensor::{Error, invalid_argument};
 
@@ -83,6 +84,8 @@ pub struct Serve {
     pub slow_step: Option<Duration>,
     /// What is shown to others and asked of them; without it everybody is let in, in plaintext.
     pub credentials: Option<Files>,
+    /// Where the task keeps its variables, and what that is worth.
+    pub data: Option<(PathBuf, Durability)>,
 }
 
 /// Which tasks to look at, and how to show them.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tensorfleet_cluster::spec::{Address, ClusterSpec, ServerSpec, Task, TfConfig};
 use tensorfleet_security::Files;
+use tensorfleet_server::Durability;
 use tensorfleet_tensor::{Context, Result, invalid_argument, not_found};
 
 use super::Serve;
@@ -32,6 +33,8 @@ pub(super) fn resolve(arguments: &ServeArguments, tf_config: Option<&str>) -> Re
     let credentials = credentials(arguments)?;
     check_exposure(&spec, &bind, arguments.insecure || credentials.is_some())?;
     let ServeArguments { grpc_only, exit_with_parent, .. } = *arguments;
+    let durability = arguments.durability.unwrap_or(Durability::Sync);
+    let data = arguments.data_dir.clone().map(|directory| (directory, durability));
     Ok(Serve {
         spec,
         bind,
@@ -43,6 +46,7 @@ pub(super) fn resolve(arguments: &ServeArguments, tf_config: Option<&str>) -> Re
         http,
         slow_step: slow_step.transpose()?,
         credentials,
+        data,
     })
 }
 

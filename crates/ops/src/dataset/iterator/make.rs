@@ -162,7 +162,7 @@ impl Kernel for DeleteIterator {
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         match ctx.input(0)?.resources()? {
-            [handle] => ctx.step().resources.delete_handle(handle),
+            [handle] => ctx.step().resources.delete_handle(handle, None),
             _ => Ok(()),
         }
     }

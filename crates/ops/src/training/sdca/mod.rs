@@ -3,7 +3,7 @@
 mod examples;
 mod loss;
 
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_framework::{Attrs, Changer, Kernel, KernelContext, Op, cpu};
 use tensorfleet_kernels::random::{Philox, entropy};
 use tensorfleet_tensor::{Result, Tensor, invalid_argument};
 
@@ -256,16 +256,18 @@ impl Sdca {
 #[derive(Debug)]
 struct Shrink {
     regularization: Regularization,
+    changer: Changer,
 }
 
 impl Kernel for Shrink {
     fn new(attrs: &Attrs<'_>) -> Result<Shrink> {
-        Ok(Shrink { regularization: Regularization::new(attrs)? })
+        Ok(Shrink { regularization: Regularization::new(attrs)?, changer: attrs.changer() })
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let change = ctx.change(&self.changer);
         for index in 0..ctx.num_inputs() {
-            ctx.variable(index)?.update(|weights| {
+            ctx.variable(index)?.update(&change, |weights| {
                 for weight in weights.values_mut::<f32>()? {
                     *weight = self.regularization.shrink_f32(*weight);
                 }
