@@ -1,5 +1,6 @@
 """Keras under ParameterServerStrategy: the tutorial's ways to train, with tf_keras."""
 
+import os
 import tempfile
 
 import numpy as np
@@ -114,3 +115,60 @@ def preprocessing(jobs):
 
 def test_preprocessing(tasks):
     tf2.run(preprocessing, tasks)
+
+
+def callbacks(jobs):
+    """A subclassed model in half precision, with the callbacks of long trainings, interrupted once."""
+    import tf_keras as keras
+
+    strategy = tf2.strategy(jobs)
+    keras.mixed_precision.set_global_policy("mixed_bfloat16")
+
+    class Model(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.hidden = keras.layers.Dense(8, activation="relu")
+            self.out = keras.layers.Dense(1, dtype="float32")
+
+        def call(self, x):
+            return self.out(self.hidden(x))
+
+    def data():
+        x = np.linspace(-1, 1, 60, dtype=np.float32).reshape(-1, 2)
+        return tf.data.Dataset.from_tensor_slices((x, x.sum(1, keepdims=True))).repeat().batch(7)
+
+    directory = tempfile.mkdtemp()
+
+    class Interrupts(keras.callbacks.Callback):
+        def on_epoch_begin(self, epoch, logs=None):
+            if epoch == 2:
+                raise RuntimeError("interrupted")
+
+    def train(*more):
+        with strategy.scope():
+            model = Model()
+            model.compile(keras.optimizers.Adam(0.01), "mse", metrics=["mae"], steps_per_execution=3)
+        history = model.fit(
+            data(),
+            epochs=4,
+            steps_per_epoch=6,
+            verbose=0,
+            callbacks=[
+                keras.callbacks.BackupAndRestore(f"{directory}/backup"),
+                keras.callbacks.ModelCheckpoint(f"{directory}/at-{{epoch}}", save_weights_only=True),
+                keras.callbacks.EarlyStopping("loss", patience=10),
+                *more,
+            ],
+        )
+        return model, history
+
+    with pytest.raises(RuntimeError, match="interrupted"):
+        train(Interrupts())
+    model, history = train()
+    assert history.epoch == [2, 3], history.epoch
+    assert model.hidden.kernel.dtype == tf.float32 and model.hidden.compute_dtype == "bfloat16"
+    assert os.path.exists(f"{directory}/at-4.index")
+
+
+def test_callbacks(cluster):
+    tf2.run(callbacks, cluster(num_workers=2, num_ps=2))
