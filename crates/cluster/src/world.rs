@@ -164,15 +164,17 @@ mod tests {
     async fn work_sees_that_it_was_given_up() {
         let world = RealWorld(Handle::current());
         let world: &dyn World = &world;
-        let (ended, has_ended) = mpsc::channel();
+        let (tell, told) = mpsc::channel();
         let mut work = Box::pin(world.aside(move |given_up| {
+            tell.send("begun").map_err(|_| internal!("nobody listens"))?;
             while given_up.check().is_ok() {
                 std::thread::yield_now();
             }
-            ended.send(()).map_err(|_| internal!("nobody listens"))
+            tell.send("ended").map_err(|_| internal!("nobody listens"))
         }));
         assert!(work.as_mut().now_or_never().is_none());
+        assert_eq!(told.recv(), Ok("begun"));
         drop(work);
-        has_ended.recv().unwrap();
+        assert_eq!(told.recv(), Ok("ended"));
     }
 }
