@@ -4,6 +4,7 @@ TensorFlow's server lets everybody in, so the tests are ours alone.
 """
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -46,6 +47,8 @@ class Process:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            # What is said is looked at; TensorFlow's own variable would silence it.
+            env={**os.environ, "TENSORFLEET_LOG": "info"},
         )
         # Read all the time, or a full pipe would stop it.
         threading.Thread(target=self._read, daemon=True).start()
