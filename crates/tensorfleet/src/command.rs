@@ -47,7 +47,7 @@ pub fn run(arguments: impl IntoIterator<Item = String>, own: &[String]) -> u8 {
         },
         Command::Drain { target } => status::drain(&target),
         Command::Stop { target, grace } => status::stop(&target, grace),
-        Command::Serve(task) => serve(task),
+        Command::Serve(task) => serve(*task),
     };
     match outcome {
         Ok(()) => 0,

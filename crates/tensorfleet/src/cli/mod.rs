@@ -37,7 +37,7 @@ pub enum Command {
     /// Train on a cluster in this process and tell about it.
     Demo(Demo),
     /// Run one task of a cluster until told to stop.
-    Serve(Serve),
+    Serve(Box<Serve>),
     /// Run a whole cluster in this process until told to stop.
     Local(Local),
     /// Run a program on a cluster of processes.
@@ -158,7 +158,7 @@ fn command(
             if let Ok(serve) = &mut serve {
                 serve.grpc_only |= environment("TENSORFLEET_GRPC_ONLY").as_deref() == Some("1");
             }
-            serve.map(Command::Serve).map_err(Refusal::Configuration)
+            serve.map(Box::new).map(Command::Serve).map_err(Refusal::Configuration)
         }
         Subcommand::Demo(arguments) => {
             demo(arguments).map(Command::Demo).map_err(Refusal::Configuration)

@@ -14,7 +14,7 @@ fn parse(arguments: &[&str], tf_config: Option<&str>) -> Result<Serve> {
 fn parse_as_given(arguments: &[&str], tf_config: Option<&str>) -> Result<Serve> {
     let line = ["tensorfleet", "serve"].iter().chain(arguments).map(|word| (*word).to_owned());
     match parse_from(line, |name| tf_config.filter(|_| name == "TF_CONFIG").map(str::to_owned)) {
-        Ok((Command::Serve(serve), _)) => Ok(serve),
+        Ok((Command::Serve(serve), _)) => Ok(*serve),
         Ok(other) => panic!("{other:?}"),
         Err(Refusal::Usage(error) | Refusal::Configuration(error)) => Err(error),
     }
