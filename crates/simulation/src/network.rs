@@ -154,13 +154,17 @@ impl Network {
         }
     }
 
-    /// Ends when a node has been silent for too long.
+    /// Ends when a node has been silent for too long, or says that it knows of no such connection.
     fn silence(&self, from: NodeId, to: Life) -> impl Future<Output = ()> + Send + 'static {
         let network = self.clone();
         async move {
             let mut silent = Duration::ZERO;
             while silent < SILENCE {
                 network.handle.sleep(KEEPALIVE).await;
+                // Connections end with their process, whatever that has left lying about.
+                if !network.handle.lives(to) && network.gets_through(to.node, from) {
+                    return;
+                }
                 silent =
                     if network.answers(from, to) { Duration::ZERO } else { silent + KEEPALIVE };
             }
