@@ -74,8 +74,8 @@ def test_a_server_that_is_told_to_stop_refuses_steps_and_tells_those_under_way(a
     server = all_servers.start_single("tensorfleet")
     queue = tf.queue.FIFOQueue(1, [tf.int32], shapes=[[]], shared_name="q")
     value, enqueue = queue.dequeue(), queue.enqueue(42)
-    # Sessions stay open: to close one of a server that is gone takes TensorFlow's client long.
-    session = v1.Session(server.target)
+    # Without a limit, TensorFlow's client never ends closing a session of a server that is gone.
+    session = v1.Session(server.target, config=v1.ConfigProto(operation_timeout_in_ms=10000))
     blocked = Step(session, value)
     until(lambda: status(server.target)["work"]["step"]["running"] == 1)
     server.signal(signal.SIGTERM)
@@ -89,7 +89,10 @@ def test_a_server_that_is_told_to_stop_refuses_steps_and_tells_those_under_way(a
     blocked.join(SECONDS)
     assert isinstance(blocked.error, tf.errors.AbortedError)
     assert "has stopped" in blocked.error.message
-    assert refused.value is None
+    refused.join(SECONDS)
+    assert isinstance(refused.error, (tf.errors.UnavailableError, tf.errors.DeadlineExceededError))
+    with pytest.raises((tf.errors.UnavailableError, tf.errors.DeadlineExceededError)):
+        session.close()
 
 
 def test_a_task_is_stopped_from_its_own_machine(all_servers):
