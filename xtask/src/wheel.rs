@@ -11,7 +11,7 @@ use crate::{Result, step, workspace};
 
 const PYTEST: &[&str] = &["pytest==9.2.0", "pytest-xdist==3.8.0"];
 
-/// What the wheel may be at most.
+/// What the wheel should be at most.
 const MEGABYTES: u64 = 20;
 
 /// Builds the wheel that users get and says where it is.
@@ -23,7 +23,7 @@ pub(crate) fn build(arguments: &[String]) -> Result {
         // maturin refuses a wheel that needs more of the system than the tag says.
         command.args(["--zig", "--compatibility", "manylinux2014"]);
     })?;
-    release::check_size(&wheel, MEGABYTES)
+    release::tell_size(&wheel, MEGABYTES)
 }
 
 /// Installs a wheel into two fresh environments, without TensorFlow and with it, and runs the tests of
