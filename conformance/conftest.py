@@ -5,6 +5,7 @@
 `engine`   which server is under test, by `--engine`
 """
 
+import collections
 import faulthandler
 import os
 import threading
@@ -36,6 +37,9 @@ def pytest_addoption(parser):
     )
 
 
+# What tests need and this machine lacks, with how many need it.
+_MISSING = pytest.StashKey[dict]()
+
 MARKERS = [
     "ours(why): a test that TensorFlow's own server cannot pass",
     "needs(is_there, what): a test of something that not every machine has",
@@ -55,10 +59,17 @@ def pytest_collection_modifyitems(config, items):
         needs = [mark.args[0] for mark in item.iter_markers("needs")]
         return all(needs) and (is_ours or item.get_closest_marker("ours") is None)
 
+    missing = [mark.args[1] for item in items for mark in item.iter_markers("needs") if not mark.args[0]]
+    config.stash[_MISSING] = collections.Counter(missing)
     left_out = [item for item in items if not is_possible(item)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if is_possible(item)]
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    for what, count in config.stash.get(_MISSING, {}).items():
+        terminalreporter.write_line(f"left out {count} tests: this machine has no {what}", yellow=True)
 
 
 def pytest_report_header(config):

@@ -1,5 +1,7 @@
 """Steps over several tasks: ours alone, and ours beside TensorFlow's."""
 
+import time
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -133,6 +135,34 @@ def test_a_restarted_ps_is_noticed(cluster):
     with v1.Session(tasks.target(), config=short()) as session:
         session.run(variable.initializer)
         assert session.run(variable) == 1.0
+
+
+def test_a_client_of_a_restarted_master_is_told(cluster):
+    tasks = cluster(num_workers=1, num_ps=0)
+    one = tf.constant(1)
+    session = v1.Session(tasks.target(), config=short())
+    assert session.run(one) == 1
+    tasks.restart("worker")
+    end = time.monotonic() + 60
+    with pytest.raises(tf.errors.AbortedError, match="Session .* is not found"):
+        while time.monotonic() < end:
+            try:
+                session.run(one)
+            except tf.errors.UnavailableError:
+                pass  # The client has not found the new one yet.
+    with pytest.raises(tf.errors.AbortedError, match="Possibly, this master has restarted"):
+        session.close()
+
+
+def test_a_second_server_on_a_taken_port_ends(cluster):
+    tasks = cluster(num_workers=1, num_ps=0)
+    first = tasks.task("worker")
+    second = tasks.start("worker")
+    assert second.wait() not in (0, None)
+    assert "Could not start gRPC server" in second.log()
+    with v1.Session(tasks.target(), config=short()) as session:
+        assert session.run(tf.constant(1)) == 1
+    first.kill()
 
 
 def test_a_dead_ps_is_unavailable(cluster):

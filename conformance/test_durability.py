@@ -25,13 +25,14 @@ pytestmark = pytest.mark.ours("TensorFlow's servers keep nothing")
 class Life:
     """One process of a task that keeps its variables."""
 
-    def __init__(self, address, directory, durability="sync"):
+    def __init__(self, address, directory, durability="sync", extra=()):
         arguments = [
             "serve",
             "--cluster=" + json.dumps({"ps": [address]}),
             f"--data-dir={directory}",
             f"--durability={durability}",
             "--exit_with_parent",
+            *extra,
         ]
         self.process = subprocess.Popen(
             [servers.tensorfleet_binary(), *arguments],
@@ -203,3 +204,117 @@ def test_a_directory_is_for_one_process_and_undamaged(start, session, tmp_path):
         bytes[2000] ^= 1
         log.write_bytes(bytes)
         np.testing.assert_array_equal(session(start()).run(x), np.arange(1000, dtype="f"))
+
+
+def test_tables_queues_and_accumulators_survive_kills(start, session):
+    """What a step does with a table, a queue and an accumulator survives with its variables."""
+    with tf.Graph().as_default(), v1.device("/job:ps/task:0"):
+        table = tf.lookup.experimental.MutableHashTable(tf.int64, tf.float32, [0.0, 0.0], name="t")
+        queue = v1.FIFOQueue(1000, [tf.int64], [[]], shared_name="q")
+        sums = v1.ConditionalAccumulator(tf.float32, shape=[2], shared_name="a")
+        words = tf.lookup.StaticHashTable(
+            tf.lookup.KeyValueTensorInitializer(["a", "b"], tf.constant([7, 8], tf.int64)), -1
+        )
+        turns = v1.get_variable("turns", initializer=np.int64(0), use_resource=True)
+        turn = v1.placeholder(tf.int64, [])
+        step = tf.group(
+            table.insert(tf.reshape(turn, [1]), tf.fill([1, 2], tf.cast(turn, tf.float32))),
+            table.remove(tf.reshape(turn - 10, [1])),
+            queue.enqueue_many(tf.stack([turn, -turn])),
+            sums.apply_grad(tf.fill([2], tf.cast(turn, tf.float32)), local_step=turn),
+            turns.assign_add(1),
+        )
+        take, mean, size = queue.dequeue(), sums.take_grad(1), queue.size()
+        rows = table.lookup(tf.range(100, dtype=tf.int64))
+        life = start()
+        first = session(life)
+        first.run([v1.global_variables_initializer(), v1.tables_initializer()])
+        for at in range(1, 31):
+            opened = session(life)
+            opened.run(step, {turn: at})
+            if at % 5 == 0:
+                life.kill()
+                life = start()
+        opened = session(life)
+        assert opened.run(turns) == 30
+        expected = np.zeros((100, 2), "f4")
+        expected[21:31] = np.arange(21, 31)[:, None]
+        np.testing.assert_array_equal(opened.run(rows), expected)
+        assert opened.run(size) == 60
+        assert [opened.run(take) for _ in range(4)] == [1, -1, 2, -2]
+        np.testing.assert_allclose(opened.run(mean), [15.5, 15.5])
+        assert list(opened.run(words.lookup(tf.constant(["b", "?"])))) == [8, -1]
+
+
+def tool(*arguments):
+    command = [servers.tensorfleet_binary(), "snapshot", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_a_data_directory_becomes_a_checkpoint_and_the_other_way(start, session, tmp_path):
+    with tf.Graph().as_default(), v1.device("/job:ps/task:0"):
+        weights = v1.get_variable("w", initializer=np.arange(6, dtype="f4").reshape(2, 3))
+        words = v1.get_variable("words", initializer=np.array(["x", "yz"]), use_resource=True)
+        table = tf.lookup.experimental.MutableHashTable(tf.int64, tf.int64, -1, name="table")
+        life = start()
+        opened = session(life)
+        opened.run(v1.global_variables_initializer())
+        opened.run(table.insert(tf.constant([3, 4], tf.int64), tf.constant([30, 40], tf.int64)))
+        code, text = tool("verify", tmp_path / "data" / "ps-0")
+        assert code != 0 and "another process is using it" in text
+        code, text = tool("save", life.target)
+        assert code == 0 and "is in a snapshot" in text, text
+        assert any(name.startswith("snapshot-") for name in os.listdir(tmp_path / "data" / "ps-0"))
+        (status,) = servers.status(life.target).values()
+        assert status["journal"]["durability"] == "sync"
+        assert {one["name"] for one in status["top_resources"] if one["durable"]} >= {"w", "words"}
+        opened.close()
+        life.stop()
+    code, text = tool("verify", tmp_path / "data" / "ps-0")
+    assert code == 0 and "2 variables and 1 other resources" in text, text
+    code, text = tool("ls", tmp_path / "data" / "ps-0")
+    assert code == 0 and "words" in text and "table" in text, text
+    prefix = tmp_path / "out" / "model.ckpt"
+    prefix.parent.mkdir()
+    code, text = tool("export", tmp_path / "data" / "ps-0", prefix)
+    assert code == 0, text
+    reader = tf.train.load_checkpoint(str(prefix))
+    assert sorted(reader.get_variable_to_shape_map()) == ["table-keys", "table-values", "w", "words"]
+    np.testing.assert_array_equal(reader.get_tensor("w"), np.arange(6).reshape(2, 3))
+    assert list(reader.get_tensor("words")) == [b"x", b"yz"]
+    assert dict(zip(reader.get_tensor("table-keys"), reader.get_tensor("table-values"))) == {3: 30, 4: 40}
+    code, text = tool("import", prefix, tmp_path / "made" / "ps-0", "w", "words")
+    assert code == 0, text
+    with tf.Graph().as_default(), v1.device("/job:ps/task:0"):
+        weights = v1.get_variable("w", [2, 3], use_resource=True)
+        words = v1.get_variable("words", [2], tf.string, v1.zeros_initializer(), use_resource=True)
+        opened = session(start("made"))
+        np.testing.assert_array_equal(opened.run(weights), np.arange(6).reshape(2, 3))
+        assert list(opened.run(words)) == [b"x", b"yz"]
+
+
+def backed_up(start, session, url):
+    """A task ships to a place, is killed, and starts from there in an empty directory."""
+    with tf.Graph().as_default(), v1.device("/job:ps/task:0"):
+        count = v1.get_variable("count", initializer=np.int64(0), use_resource=True)
+        add = count.assign_add(1)
+        life = start(extra=[f"--backup={url}"])
+        opened = session(life)
+        opened.run(v1.global_variables_initializer())
+        for _ in range(20):
+            opened.run(add)
+        opened.close()
+        life.stop()
+        extra = [f"--backup={url}", f"--restore-from={url}"]
+        moved = start("elsewhere", extra=extra)
+        opened = session(moved)
+        assert opened.run(count) == 20
+        assert opened.run(add) == 21
+        moved.kill()
+        assert session(start("elsewhere", extra=extra)).run(count) == 21
+
+
+def test_an_empty_machine_starts_from_a_backup(start, session, tmp_path):
+    backed_up(start, session, f"file://{tmp_path}/backup")
+    assert any(name.startswith("log-") for name in os.listdir(tmp_path / "backup" / "ps-0"))

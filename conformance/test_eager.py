@@ -266,6 +266,44 @@ def test_functions(tasks, sending):
     tf2.run(functions, tasks, **sending)
 
 
+def lines(jobs):
+    """A function that fails names the line of the program, however deep in other functions it is."""
+    tf2.connect(jobs)
+    with tf.device(PS):
+        v = tf.Variable([1.0, 2.0])
+
+    @tf.function
+    def takes(index):
+        return tf.gather(v, index)  # The first line.
+
+    @tf.function
+    def asserts(x):
+        tf.debugging.Assert(x > 0, ["no", x])  # The second line.
+        return v * x
+
+    @tf.function
+    def repeats(x):
+        for _ in tf.range(3):
+            x = tf.debugging.check_numerics(tf.math.log(x), "not a number")  # The third line.
+        return x
+
+    with open(__file__) as file:
+        text = file.read().splitlines()
+    for function, argument, marker in [(takes, [9], "first"), (asserts, -1.0, "second"), (repeats, -1.0, "third")]:
+        number = 1 + next(i for i, line in enumerate(text) if line.endswith(f"# The {marker} line."))
+        with pytest.raises(tf.errors.InvalidArgumentError) as caught, tf.device(WORKER):
+            function(tf.constant(argument))
+        message = caught.value.message
+        assert message.startswith("Graph execution error:\n\nDetected at node "), message
+        assert f'test_eager.py", line {number}, in {function.__name__}' in message, message
+
+
+@pytest.mark.parametrize("mix", ["alone", "tensorflow_ps"])
+def test_lines(cluster, mix):
+    tasks = cluster(num_workers=1, num_ps=1, engines=tf2.MIXES[mix])
+    tf2.run(lines, tasks, TF_ENABLE_EAGER_CLIENT_STREAMING_ENQUEUE="False")
+
+
 def datasets(jobs):
     tf2.connect(jobs)
     with tf.device(WORKER):

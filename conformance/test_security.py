@@ -4,123 +4,29 @@ TensorFlow's server lets everybody in, so the tests are ours alone.
 """
 
 import json
-import os
+import resource
 import socket
 import subprocess
 import sys
 import textwrap
-import threading
 
 import grpc
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from conformance.rig import ports, servers
+from conformance.rig import ports
+from conformance.rig.fleet import Fleet, run
 
 v1 = tf.compat.v1
 pytestmark = pytest.mark.ours("TensorFlow's server asks nobody who they are")
-
-ROLES = ["peer", "trainer", "reader", "operator", "admin"]
-
-
-def command(*arguments):
-    return [str(servers.tensorfleet_binary()), *map(str, arguments)]
-
-
-def run(directory, *arguments, check=True):
-    done = subprocess.run(
-        command(*arguments), cwd=directory, capture_output=True, text=True, timeout=120
-    )
-    assert not check or done.returncode == 0, done.stdout + done.stderr
-    return done
-
-
-class Process:
-    """A server or proxy of ours, by its flags; ready when it has printed its target."""
-
-    def __init__(self, directory, *arguments):
-        self.lines = []
-        self.process = subprocess.Popen(
-            command(*arguments),
-            cwd=directory,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            # What is said is looked at; TensorFlow's own variable would silence it.
-            env={**os.environ, "TENSORFLEET_LOG": "info"},
-        )
-        # Read all the time, or a full pipe would stop it.
-        threading.Thread(target=self._read, daemon=True).start()
-        self.target = self.process.stdout.readline().strip()
-
-    def _read(self):
-        for line in self.process.stderr:
-            self.lines.append(line)
-
-    def says(self, words, since=0):
-        return any(words in line for line in self.lines[since:])
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait(30)
-
-
-class Fleet:
-    """A parameter server and a worker that speak TLS, and what their users hold."""
-
-    def __init__(self, directory):
-        self.directory = directory
-        self.addresses = {job: f"localhost:{ports.reserve()}" for job in ("ps", "worker")}
-        self.cluster = json.dumps({job: [address] for job, address in self.addresses.items()})
-        self.started = []
-        run(directory, "certs", "init")
-        for job in self.addresses:
-            run(directory, "certs", "issue", "--job", job, "--task", 0, "--host", "localhost")
-        run(directory, "certs", "issue", "--name", "root", "--role", "admin")
-        self.tokens = {role: self.token(role) for role in ROLES[1:]}
-        self.token("mallory", "trainer")
-        self.servers = {
-            job: self.start(
-                "serve",
-                f"--cluster={self.cluster}",
-                f"--job_name={job}",
-                *self.tls(f"{job}-0"),
-                "--tokens=tokens",
-            )
-            for job in self.addresses
-        }
-
-    def token(self, name, role=None):
-        made = run(self.directory, "tokens", "add", name, "--role", role or name).stdout.strip()
-        (self.directory / f"{name}.token").write_text(made)
-        return made
-
-    def tls(self, name):
-        return [f"--tls_cert=certs/{name}.pem", f"--tls_key=certs/{name}-key.pem", "--tls_ca=certs/ca.pem"]
-
-    def start(self, *arguments):
-        process = Process(self.directory, *arguments)
-        self.started.append(process)
-        return process
-
-    def proxy(self, job="worker", token="trainer"):
-        target = f"--target=grpcs://{self.addresses[job]}"
-        return self.start("proxy", target, "--tls_ca=certs/ca.pem", f"--token_file={token}.token")
-
-    def channel(self, job, certificate=None):
-        read = lambda name: (self.directory / "certs" / name).read_bytes()
-        own = (read(f"{certificate}-key.pem"), read(f"{certificate}.pem")) if certificate else (None, None)
-        credentials = grpc.ssl_channel_credentials(read("ca.pem"), *own)
-        return grpc.secure_channel(self.addresses[job], credentials)
 
 
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory):
     fleet = Fleet(tmp_path_factory.mktemp("fleet"))
     yield fleet
-    for process in fleet.started:
-        process.kill()
+    fleet.kill()
 
 
 def across_tasks(size=4):
@@ -234,8 +140,14 @@ CALLERS = {
         f"/tensorflow.CoordinationService/{method}": {"peer", "trainer"}
         for method in "Barrier CancelBarrier DeleteKeyValue GetAliveTasks GetKeyValue GetKeyValueDir GetTaskState Heartbeat IncrementKeyValue InsertKeyValue PollForError RegisterTask ReportErrorToService ReportErrorToTask ResetTask ShutdownTask TryGetKeyValue WaitForAllTasks WatchJobState".split()
     },
-    "/tensorfleet.Admin/Status": {"trainer", "reader", "operator"},
+    "/tensorfleet.Admin/Status": {"peer", "trainer", "reader", "operator"},
+    "/tensorfleet.Admin/Logs": {"peer", "operator"},
+    "/tensorfleet.Admin/Examine": {"trainer", "operator"},
+    "/tensorfleet.Admin/Record": {"operator"},
+    "/tensorfleet.Admin/Graphs": {"operator"},
+    "/tensorfleet.Admin/Scalars": {"trainer"},
     "/tensorfleet.Admin/Drain": {"operator"},
+    "/tensorfleet.Admin/Snapshot": {"operator"},
     "/tensorfleet.Admin/Stop": {"operator"},
 }
 # Whoever may call these would end the server.
@@ -345,6 +257,33 @@ def test_handshakes_that_never_end_keep_nobody_out(fleet):
     finally:
         for half_open in with_one_byte:
             half_open.close()
+
+
+def test_five_thousand_half_open_handshakes_cost_little(fleet):
+    """Each has sent the beginning of a ClientHello and says nothing more."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 20_000), most))
+    server = fleet.servers["worker"].process.pid
+    host, port = fleet.addresses["worker"].split(":")
+    begun = bytes.fromhex("16030102000100") + b"\x01" * 200
+
+    def resident():
+        with open(f"/proc/{server}/statm") as statm:
+            return int(statm.read().split()[1]) * resource.getpagesize()
+
+    before, opened = resident(), []
+    try:
+        for _ in range(5000):
+            connection = socket.create_connection((host, int(port)), timeout=60)
+            connection.sendall(begun)
+            opened.append(connection)
+        with tf.Graph().as_default():
+            with v1.Session(fleet.proxy().target, config=config()) as session:
+                assert session.run(across_tasks()).tolist() == [2.0] * 4
+        assert resident() - before < 5000 * 40_000
+    finally:
+        for connection in opened:
+            connection.close()
 
 
 def test_tls_and_plaintext_recognise_each_other(fleet):

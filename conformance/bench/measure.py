@@ -124,13 +124,14 @@ def _compare(case, programs, final):
         raise WrongNumbers(f"{case.name}: {len(theirs)} values against {len(ours)}")
     for index, (expected, actual) in enumerate(zip(theirs, ours)):
         try:
-            _assert_close(np.asarray(actual), np.asarray(expected), max(tolerances))
+            assert_close(np.asarray(actual), np.asarray(expected), max(tolerances))
         except AssertionError as error:
             when = "after the rounds" if final else "before the rounds"
             raise WrongNumbers(f"{case.name}, value {index} {when}: {error}") from None
 
 
-def _assert_close(actual, expected, tolerance):
+def assert_close(actual, expected, tolerance):
+    """Fails unless two arrays are as near to each other as a tolerance says."""
     if expected.dtype.kind in "fc":
         # Small numbers are differences of large ones: what counts is the size of their neighbours.
         scale = float(np.max(np.abs(expected), initial=0.0))

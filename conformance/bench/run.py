@@ -22,20 +22,7 @@ _TASK_BYTES = 300 * 10**6
 
 def run(cases, servers, options):
     """Measures cases and returns the results as plain data, all of one run."""
-    result = {
-        "run": str(uuid.uuid4()),
-        "started": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "machine": process.machine(),
-        "tensorflow": tf.__version__,
-        "commit": _commit(),
-        "rounds": options.rounds,
-        "seconds": options.seconds,
-        "load": {"before": process.load()},
-        "limits": {},
-        "cases": [],
-        "skipped": {},
-        "failed": {},
-    }
+    result = description(options) | {"limits": {}, "cases": [], "skipped": {}, "failed": {}}
     print(table.machine(result), flush=True)
     result["limits"] = _limits(options.limits, {})
     started = time.monotonic()
@@ -63,6 +50,20 @@ def run(cases, servers, options):
     result["took"] = time.monotonic() - started
     print(table.summary(result), flush=True)
     return result
+
+
+def description(options):
+    """What a reader has to know of a run besides its numbers."""
+    return {
+        "run": str(uuid.uuid4()),
+        "started": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "machine": process.machine(),
+        "tensorflow": tf.__version__,
+        "commit": _commit(),
+        "rounds": options.rounds,
+        "seconds": options.seconds,
+        "load": {"before": process.load()},
+    }
 
 
 def _limits(program, before):

@@ -15,6 +15,7 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", str(int("record" in sys.argv)))
 from conformance.differential import golden, runner
 from conformance.differential.cases import generators
 from conformance.differential.reference import Reference
+from conformance.eager_programs import command as eager_command
 from conformance.programs import command
 from conformance.rig import servers
 
@@ -75,6 +76,8 @@ def _parse():
     commands = parser.add_subparsers(required=True)
     programs = commands.add_parser("programs", help="whole programs, drawn from seeds")
     command.add_arguments(programs)
+    eager = commands.add_parser("eager", help="programs of TensorFlow 2, drawn from seeds")
+    eager_command.add_arguments(eager)
     ops = commands.add_parser("ops", help="single ops, on drawn inputs")
     ops.add_argument("--target", help="a running server; one is started if there is none")
     ops.add_argument("--engine", choices=servers.ENGINES, default="tensorfleet")

@@ -83,7 +83,7 @@ def _build(case, name):
             return Built(case, feeds, fetches, None)
         with tf.control_dependencies(variables.initializers):
             _, _, operation, _ = op_def_library._apply_op_helper(
-                case.op, name=name, **tensors, **_defaults(case), **case.attrs
+                case.op, name=name, **tensors, **defaults(case), **case.attrs
             )
     except (TypeError, ValueError) as error:
         raise ValueError(f"the client does not build {case}: {error}") from error
@@ -134,7 +134,7 @@ class _Variables:
             return [read() for read in self._readers]
 
 
-def _defaults(case):
+def defaults(case):
     """Returns nothing for each attribute with a default, which asks for the default."""
     definition = op_def_registry.get(case.op)
     inferred = {

@@ -21,6 +21,7 @@ class Builder:
         self.graph = tf.Graph()
         self.prefix = f"{unique}_{next(_names)}"
         self.resources = {}
+        self.functions = {}
         self.initializers = []
         self.refused = []
         self._kinds = kinds.kinds()

@@ -1,6 +1,6 @@
 """From seeds to programs."""
 
-from conformance.programs import kinds
+from conformance.programs import kinds, options
 from conformance.programs.program import Feed, Part, Program, Step
 from conformance.programs.scope import seeded
 
@@ -18,7 +18,7 @@ def generate(seed):
         placeholders |= {each.id for each in scope.statements if each.kind == "placeholder"}
         count = scope.chance.randint(2, _MOST_STEPS)
         parts.append(Part(scope.statements, [_step(scope, placeholders) for _ in range(count)]))
-    return Program(parts)
+    return Program(parts, *options.draw(scope.chance))
 
 
 def draw_statements(scope, count):
@@ -49,8 +49,9 @@ def _step(scope, placeholders):
     order = sorted(fed)
     chance.shuffle(order)
     feeds = [Feed(arg, scope.literal(arg.type), arg.type.shape) for arg in order]
-    (mode,) = chance.choices(["run", "callable"], [8, 1])
-    return Step(fetches, targets, feeds, mode)
+    (mode,) = chance.choices(["run", "callable", "partial"], [16, 2, 1])
+    first = (chance.randint(0, len(feeds)), chance.randint(0, len(fetches)))
+    return Step(fetches, targets, feeds, mode, first if mode == "partial" else (0, 0))
 
 
 def _some(chance, items, least, most):

@@ -67,6 +67,8 @@ class Step:
     targets: list
     feeds: list
     mode: str = "run"
+    # Of a step that is run in two parts: how many feeds and fetches belong to the first.
+    first: tuple = (0, 0)
 
 
 @dataclasses.dataclass
@@ -80,12 +82,15 @@ class Part:
 @dataclasses.dataclass
 class Program:
     parts: list
+    # The task that sessions go to, and what they ask for in their configuration (see `options`).
+    master: str = "worker:0"
+    options: list = dataclasses.field(default_factory=list)
 
     def to_json(self):
         return json.dumps(_plain(self), separators=(",", ":"))
 
     def __str__(self):
-        lines = []
+        lines = [f"  session at {self.master} with {self.options}"]
         for part in self.parts:
             lines += _lines(part.statements, "  ")
             lines += [f"  {_step(step)}" for step in part.steps]
@@ -94,7 +99,7 @@ class Program:
 
 def from_json(text):
     data = json.loads(text)
-    return Program([_part(part) for part in data["parts"]])
+    return Program(**{**data, "parts": [_part(part) for part in data["parts"]]})
 
 
 def array(value, dtype, shape):
@@ -127,7 +132,8 @@ def _part(data):
     for step in data["steps"]:
         fetches = [_arg(arg) for arg in step["fetches"]]
         feeds = [Feed(_arg(f["arg"]), f["value"], tuple(f["shape"])) for f in step["feeds"]]
-        steps.append(Step(**{**step, "fetches": fetches, "feeds": feeds}))
+        first = tuple(step.get("first", (0, 0)))
+        steps.append(Step(**{**step, "fetches": fetches, "feeds": feeds, "first": first}))
     return Part([_statement(each) for each in data["statements"]], steps)
 
 
@@ -186,7 +192,8 @@ def _lines(statements, indent):
 
 def _step(step):
     words = [f"{_name(feed.arg)}={feed.value}{list(feed.shape)}" for feed in step.feeds]
+    mode = f"{step.mode} {list(step.first)}" if step.mode == "partial" else step.mode
     return (
-        f"{step.mode} fetch [{', '.join(map(_name, step.fetches))}] "
+        f"{mode} fetch [{', '.join(map(_name, step.fetches))}] "
         f"target [{', '.join(f'%{id}' for id in step.targets)}] feed {{{', '.join(words)}}}"
     )

@@ -154,7 +154,8 @@ class Scope:
             statement.device = self.chance.choice(devices)
         if self.local and self.likely(0.1):
             statement.control.append(self.chance.choice(self.local))
-        if self.local and not statement.device and self.likely(0.04):
+        # What is in a body cannot be with something outside of it.
+        if self.local and not statement.device and not bodies and self.likely(0.04):
             statement.colocate = self.chance.choice(self.local)
         for resource in touches:
             if resource.id in self.touched:

@@ -3,6 +3,8 @@
 import copy
 import time
 
+from conformance.programs.options import MASTERS
+
 
 def shrink(program, shows, seconds=60):
     """Returns the smallest program found for which `shows` holds, within some time."""
@@ -43,6 +45,10 @@ def _changes(program):
             yield from _cuts(len(step.targets), lambda p, at=at: at(p).targets)
             if step.mode != "run":
                 yield lambda p, at=at: setattr(at(p), "mode", "run")
+    for option in program.options:
+        yield lambda p, option=option: p.options.remove(option)
+    if program.master != MASTERS[0]:
+        yield lambda p: setattr(p, "master", MASTERS[0])
     for path in _levels(program):
         for index, statement in enumerate(_at(program, path)):
             for field, plain in [("device", ""), ("control", []), ("colocate", None)]:

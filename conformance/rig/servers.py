@@ -174,3 +174,10 @@ def tensorfleet_binary():
     if not built:
         raise RuntimeError("no server binary: run `cargo build`, or set TENSORFLEET_BIN")
     return max(built, key=lambda path: path.stat().st_mtime)
+
+
+def status(target):
+    """What the tasks of a target's cluster tell of themselves, by task."""
+    command = [tensorfleet_binary(), "status", "-o", "json", target]
+    done = subprocess.run(command, stdout=subprocess.PIPE, timeout=START_SECONDS, text=True)
+    return {task["task"]: task for task in json.loads(done.stdout)}

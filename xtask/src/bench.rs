@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: our servers against TensorFlow's, and against what the machine can do.
 //!
 //! The measuring is done by the Python package `conformance.bench`, because the client is
-//! TensorFlow's. What is built here is built as users build it.
+//! TensorFlow's. What is built here is built as users build it. `bench kernels` times single ops.
 
 use std::env;
 
@@ -16,7 +16,11 @@ pub(crate) fn run(arguments: &[String]) -> Result {
     let release = workspace::target_dir().join("release");
     let limits = release.join("examples").join(format!("limits{}", env::consts::EXE_SUFFIX));
     let server = release.join(format!("tensorfleet{}", env::consts::EXE_SUFFIX));
+    let (module, arguments) = match arguments {
+        [first, rest @ ..] if first == "kernels" => ("conformance.bench.kernels", rest),
+        all => ("conformance.bench", all),
+    };
     let mut command = python.wait()?.command();
-    command.args(["-m", "conformance.bench", "--limits"]).arg(limits).args(arguments);
+    command.args(["-m", module, "--limits"]).arg(limits).args(arguments);
     step::run(command.env("TENSORFLEET_BIN", server).env("TF_CPP_MIN_LOG_LEVEL", "3"))
 }

@@ -4,12 +4,13 @@
 //! metadata, so that everything is compiled once and checked once. Cheap steps come first.
 
 use crate::step::{self, Steps};
-use crate::{Result, codegen, instructions, test, tidy};
+use crate::{Result, codegen, deny, instructions, test, tidy};
 
 pub(crate) fn run() -> Result {
     let mut steps = Steps::default();
     steps.run("rustfmt", || step::run(&mut step::cargo(["fmt", "--all", "--check"])))?;
     steps.run("tidy", tidy::run)?;
+    steps.run("deny", deny::run)?;
     steps.run("codegen", codegen::check)?;
     steps.run("clippy", || {
         let arguments = ["--all-targets", "--", "-D", "warnings"];

@@ -12,6 +12,7 @@ mod bench;
 mod ci;
 mod codegen;
 mod conformance;
+mod deny;
 mod dist;
 mod instructions;
 mod python;
@@ -41,6 +42,7 @@ Commands:
   differential [ARGS]   Compare random programs with TensorFlow; --help lists ARGS, `ops` compares single ops
   golden [FAMILY..]     Record golden vectors for the op tests from TensorFlow
   bench [ARGS]          Measure our servers against TensorFlow's; --help lists ARGS
+  bench kernels [ARGS]  The same for single ops, one after the other
   instructions          Count the instructions of hot paths; --update writes the budgets
   simulate --seeds N    Clusters with faults on virtual time; --seed N shows one in detail
   wheel [PROCESSOR]     Build the Python package that users install, for x86_64 or aarch64
@@ -48,6 +50,7 @@ Commands:
   package               Test the Python package, installed into fresh environments
   fuzz [TARGET..]       Parsers against random bytes for ten minutes, or --minutes N
   codegen [--check]     Rust code for the .proto files; --check only compares it
+  deny                  Where dependencies come from, and what cargo-deny says of them if it is installed
   tidy                  The rules of STYLE.md that a program can check
 
 Environment:
@@ -73,6 +76,7 @@ fn run(arguments: &[String]) -> Result {
     match (command.as_str(), rest) {
         ("ci", []) => ci::run(),
         ("test", []) => test::run(),
+        ("deny", []) => deny::run(),
         ("tidy", []) => tidy::run(),
         ("codegen", []) => codegen::write(),
         ("codegen", [flag]) if flag == "--check" => codegen::check(),
@@ -91,7 +95,7 @@ fn run(arguments: &[String]) -> Result {
             print!("{HELP}");
             Ok(())
         }
-        ("ci" | "test" | "tidy" | "package", [first, ..]) => {
+        ("ci" | "deny" | "test" | "tidy" | "package", [first, ..]) => {
             Err(format!("`{command}` takes no arguments, got `{first}`").into())
         }
         _ => Err(format!("unknown command `{command}`\n\n{HELP}").into()),

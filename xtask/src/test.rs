@@ -17,8 +17,9 @@ pub(crate) fn steps(steps: &mut Steps) -> Result {
     let python = Interpreter::prepare_in_background();
     steps.run("cargo test", || step::run(&mut step::workspace_cargo("test")))?;
     steps.run("cargo test, object storage", || {
-        let crate_and_feature = ["-p", "tensorfleet-checkpoint", "--features", "object_store"];
-        step::run(step::cargo(["test", "--lib"]).args(crate_and_feature))
+        let crates = ["-p", "tensorfleet-files", "-p", "tensorfleet-checkpoint"];
+        let feature = ["--features", "tensorfleet-checkpoint/object_store"];
+        step::run(step::cargo(["test", "--lib"]).args(crates).args(feature))
     })?;
     let server = steps.run("build server", conformance::build_server)?;
     let python = steps.run("python environment", || python.wait())?;

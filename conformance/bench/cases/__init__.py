@@ -19,6 +19,8 @@ MODULES = [
     "embedding",
     "asynchronous",
     "mixed",
+    "strategy",
+    "durability",
     "products",
     "convolution",
     "maths",

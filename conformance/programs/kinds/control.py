@@ -11,7 +11,7 @@ from conformance.programs.program import Body, Type
 from conformance.programs.scope import FLOATS, INTEGERS, Value
 
 
-def _draw_body(scope, inside, types, results, size):
+def draw_body(scope, inside, types, results, size):
     """Draws a body and returns it with the resources that it touches."""
     from conformance.programs.generate import draw_statements
 
@@ -25,6 +25,13 @@ def _draw_body(scope, inside, types, results, size):
     effects = [inner.touched[resource.id] for resource in touched]
     returned = [value.arg for value in returned]
     return Body(params, list(types), inner.statements, returned, effects, tied), touched
+
+
+def _calls(body):
+    """Whether there are calls of functions in a body."""
+    return any(
+        each.kind in ("function", "defun") or any(map(_calls, each.bodies)) for each in body.statements
+    )
 
 
 def _union(*lists):
@@ -50,11 +57,14 @@ class cond(Kind):
         condition = scope.value(Type("bool", ()))
         branches, touched = [], []
         for _ in range(2):
-            body, touches = _draw_body(scope, "cond", [], types, scope.chance.randint(0, 4))
+            body, touches = draw_body(scope, "cond", [], types, scope.chance.randint(0, 4))
             branches.append(body)
             touched = _union(touched, touches)
         branches[1].tied = branches[0].tied
         version = scope.chance.choice([1, 2, 2])
+        if any(_calls(body) for body in branches):
+            # A constant that a function returns TensorFlow takes for the result, whichever branch is taken.
+            version = 2
         scope.add("cond", types, [condition], {"version": version}, touched, False, branches)
 
     def build(builder, statement, args):
@@ -75,7 +85,7 @@ class loop(Kind):
         times = scope.value(Type("int32", ()))
         counter = Type("int32", ())
         size = scope.chance.randint(1, 4)
-        body, touched = _draw_body(scope, "loop", [counter, *types], types, size)
+        body, touched = draw_body(scope, "loop", [counter, *types], types, size)
         params = {
             "version": scope.chance.choice([1, 2]),
             "parallel": scope.chance.choice([1, 2, 10]),
@@ -111,7 +121,7 @@ class scan(Kind):
         row, state = Type(dtype, ()), Type(dtype, ())
         x = scope.value(Type(dtype, (3,)))
         size = scope.chance.randint(1, 3)
-        body, _ = _draw_body(_stateless(scope), "loop", [state, row], [state], size)
+        body, _ = draw_body(_stateless(scope), "loop", [state, row], [state], size)
         params = {"version": scope.chance.choice([1, 2]), "function": scope.chance.choice(["scan", "map_fn", "foldl"])}
         result = Type(dtype, () if params["function"] == "foldl" else (3,))
         scope.add("scan", [result], [x], params, exact=False, bodies=[body])
@@ -147,13 +157,14 @@ class function(Kind):
         types = [value.arg.type for value in arguments]
         results = [scope.type() for _ in range(scope.chance.randint(1, 2))]
         size = scope.chance.randint(1, 4)
-        body, touched = _draw_body(scope, "function", types, results, size)
+        body, touched = draw_body(scope, "function", types, results, size)
         params = {"twice": scope.likely(0.3) and not touched}
         scope.add("function", results, arguments, params, touched, False, [body])
 
     def build(builder, statement, args):
         (body,) = statement.bodies
         call = tf.function(builder.callable(body, statement.results), autograph=False)
+        builder.functions[statement.id] = call
         made = call(*args)
         if statement.params["twice"]:
             again = call(*args)
@@ -171,7 +182,7 @@ class defun(Kind):
         arguments = [scope.value(scope.type()) for _ in range(scope.chance.randint(1, 3))]
         types = [value.arg.type for value in arguments]
         results = [scope.type() for _ in range(scope.chance.randint(1, 2))]
-        body, _ = _draw_body(_stateless(scope), "defun", types, results, scope.chance.randint(1, 4))
+        body, _ = draw_body(_stateless(scope), "defun", types, results, scope.chance.randint(1, 4))
         params = {"noinline": scope.likely(0.5)}
         scope.add("defun", results, arguments, params, exact=False, bodies=[body])
 

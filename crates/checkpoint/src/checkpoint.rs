@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument, not_found};
 
-use crate::fs::FileSystem;
 use crate::slice::{ShapeAndSlice, TensorSlice};
 use crate::{bundle, v1};
+use tensorfleet_files::FileSystem;
 
 /// An open checkpoint.
 #[derive(Debug)]

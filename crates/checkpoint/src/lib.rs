@@ -38,8 +38,9 @@
 pub mod bundle;
 mod checkpoint;
 mod coding;
-mod fs;
 mod gather;
+#[cfg(test)]
+mod memory_files;
 mod ordered;
 mod slice;
 mod table;
@@ -48,7 +49,9 @@ pub mod v1;
 mod versions;
 
 pub use checkpoint::Checkpoint;
-#[cfg(feature = "object_store")]
-pub use fs::ObjectFileSystem;
-pub use fs::{Claim, FileSystem, LocalFileSystem, ReadFile, SchemeFileSystem, WriteFile, scheme};
 pub use slice::{ShapeAndSlice, TensorSlice};
+#[cfg(feature = "object_store")]
+pub use tensorfleet_files::ObjectFileSystem;
+pub use tensorfleet_files::{
+    Claim, FileSystem, LocalFileSystem, ReadFile, SchemeFileSystem, WriteFile, scheme,
+};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tensorfleet_tensor::Result;
 
-use crate::fs::{FileSystem, WriteFile};
+use tensorfleet_files::{FileSystem, WriteFile};
 
 /// A file under a temporary name; it is deleted when dropped before it was renamed.
 #[derive(Debug)]

@@ -121,6 +121,12 @@ impl<T: Number, const K: usize, const L: usize, const M: usize, const N: usize> 
     }
 }
 
+impl<T: Number, const N: usize> IntoTensor for Vec<[T; N]> {
+    fn into_tensor(self) -> Result<Tensor> {
+        Tensor::from_vec(Shape::new(&[self.len(), N])?, self.into_flattened())
+    }
+}
+
 impl<T: Number> IntoTensor for Vec<Vec<T>> {
     fn into_tensor(self) -> Result<Tensor> {
         let columns = self.first().map_or(0, Vec::len);
@@ -134,8 +140,31 @@ impl<T: Number> IntoTensor for Vec<Vec<T>> {
     }
 }
 
+impl<T: Number> IntoTensor for Vec<Vec<Vec<T>>> {
+    fn into_tensor(self) -> Result<Tensor> {
+        let rows = self.first().map_or(0, Vec::len);
+        if let Some(odd) = self.iter().find(|matrix| matrix.len() != rows) {
+            return Err(invalid_argument!(
+                "matrices of {rows} and of {} rows do not make a tensor",
+                odd.len()
+            ));
+        }
+        let count = self.len();
+        let flat = self.concat().into_tensor()?;
+        let columns = flat.dims()[1];
+        flat.into_shape(Shape::new(&[count, rows, columns])?)
+    }
+}
+
 /// A shape with its elements in row-major order.
 impl<T: Number, const R: usize> IntoTensor for ([usize; R], Vec<T>) {
+    fn into_tensor(self) -> Result<Tensor> {
+        Tensor::from_vec(Shape::new(&self.0)?, self.1)
+    }
+}
+
+/// A shape whose rank is known at run time only, with its elements in row-major order.
+impl<T: Number> IntoTensor for (Vec<usize>, Vec<T>) {
     fn into_tensor(self) -> Result<Tensor> {
         Tensor::from_vec(Shape::new(&self.0)?, self.1)
     }
@@ -227,7 +256,7 @@ impl<const N: usize> IntoTensor for [&str; N] {
 #[diagnostic::on_unimplemented(
     message = "a tensor cannot become `{Self}`",
     label = "not a value that a tensor can become",
-    note = "fetch a number, a string, or a `Vec` or `Vec<Vec>` of them",
+    note = "fetch a number, a string, or a `Vec`, `Vec<Vec>` or `Vec<Vec<Vec>>` of them",
     note = "fetch the output itself, without `value`, to have the tensor"
 )]
 pub trait FromTensor: Sized {
@@ -275,6 +304,19 @@ impl<T: Number> FromTensor for Vec<Vec<T>> {
         };
         let values = tensor.values::<T>()?;
         Ok((0..rows).map(|row| values[row * columns..(row + 1) * columns].to_vec()).collect())
+    }
+}
+
+impl<T: Number> FromTensor for Vec<Vec<Vec<T>>> {
+    fn from_tensor(tensor: Tensor) -> Result<Vec<Vec<Vec<T>>>> {
+        let &[count, rows, columns] = tensor.dims() else {
+            let shape = tensor.shape();
+            return Err(invalid_argument!("a tensor of shape {shape} is no list of matrices"));
+        };
+        let values = tensor.values::<T>()?;
+        let row = |number: usize| values[number * columns..(number + 1) * columns].to_vec();
+        let matrix = |number: usize| (number * rows..(number + 1) * rows).map(row).collect();
+        Ok((0..count).map(matrix).collect())
     }
 }
 

@@ -33,13 +33,26 @@ pub struct Initializer {
     seed: Option<i64>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Kind {
     Constant(f64),
-    Uniform { low: f64, high: f64 },
-    Normal { mean: f64, deviation: f64 },
-    Truncated { mean: f64, deviation: f64 },
-    Orthogonal { gain: f64 },
+    /// A vector of these.
+    Values(Vec<f64>),
+    Uniform {
+        low: f64,
+        high: f64,
+    },
+    Normal {
+        mean: f64,
+        deviation: f64,
+    },
+    Truncated {
+        mean: f64,
+        deviation: f64,
+    },
+    Orthogonal {
+        gain: f64,
+    },
 }
 
 impl Initializer {
@@ -83,6 +96,16 @@ impl Initializer {
         self
     }
 
+    /// The shape of what it makes.
+    pub(crate) fn dims(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// As [`Initializer::seed`], unless there is a seed already.
+    pub(crate) fn default_seed(self, seed: i64) -> Initializer {
+        if self.seed.is_some() { self } else { self.seed(seed) }
+    }
+
     #[track_caller]
     fn random(&self, graph: &Graph, op: &str, shape: &[usize]) -> Output {
         let dims: Vec<i32> = shape.iter().map(|&dim| dim as i32).collect();
@@ -116,22 +139,23 @@ impl Initializer {
 impl Operand for Initializer {
     #[track_caller]
     fn to_output(&self, graph: &Graph, _: Option<DType>) -> Output {
-        match self.kind {
-            Kind::Constant(value) => {
+        match &self.kind {
+            Kind::Values(values) => graph.constant(values.clone()).cast(self.dtype),
+            &Kind::Constant(value) => {
                 let dims: Vec<i32> = self.shape.iter().map(|&dim| dim as i32).collect();
                 let value = value.to_output(graph, Some(self.dtype));
                 graph.op("Fill").input(dims).input(value).output()
             }
-            Kind::Uniform { low, high } => {
+            &Kind::Uniform { low, high } => {
                 self.random(graph, "RandomUniform", &self.shape) * (high - low) + low
             }
-            Kind::Normal { mean, deviation } => {
+            &Kind::Normal { mean, deviation } => {
                 self.random(graph, "RandomStandardNormal", &self.shape) * deviation + mean
             }
-            Kind::Truncated { mean, deviation } => {
+            &Kind::Truncated { mean, deviation } => {
                 self.random(graph, "TruncatedNormal", &self.shape) * deviation + mean
             }
-            Kind::Orthogonal { gain } => self.orthogonal(graph, gain),
+            &Kind::Orthogonal { gain } => self.orthogonal(graph, gain),
         }
     }
 }
@@ -385,4 +409,47 @@ pub fn he_normal(shape: impl Into<Vec<usize>>) -> Initializer {
 /// ```
 pub fn orthogonal(shape: impl Into<Vec<usize>>) -> Initializer {
     Initializer::new(Kind::Orthogonal { gain: 1.0 }, shape)
+}
+
+/// A vector of given values.
+pub(crate) fn values(values: Vec<f64>) -> Initializer {
+    let shape = vec![values.len()];
+    Initializer::new(Kind::Values(values), shape)
+}
+
+/// LeCun's initialisation, uniform: for layers before a `selu`.
+///
+/// ```
+/// use tensorfleet_client::{Graph, Session, initializer};
+///
+/// # fn main() -> tensorfleet_client::Result<()> {
+/// let graph = Graph::new();
+/// let w = graph.variable("w", initializer::lecun_uniform([300, 10]));
+/// let session = Session::new(&graph)?;
+/// session.run((), &graph.initializer())?;
+/// let w = session.run((), w.value::<Vec<f32>>())?;
+/// // Of variance 1 / 300.
+/// assert!(w.iter().all(|value| value.abs() <= 0.1));
+/// # Ok(())
+/// # }
+/// ```
+pub fn lecun_uniform(shape: impl Into<Vec<usize>>) -> Initializer {
+    let shape = shape.into();
+    let (inputs, _) = fans(&shape);
+    scaled_uniform(shape, 1.0 / inputs.max(1.0))
+}
+
+/// LeCun's initialisation, normal: for layers before a `selu`.
+///
+/// ```
+/// use tensorfleet_client::{Graph, initializer};
+///
+/// let graph = Graph::new();
+/// let w = graph.variable("w", initializer::lecun_normal([300, 10]).seed(1));
+/// assert_eq!(w.shape().to_string(), "[300,10]");
+/// ```
+pub fn lecun_normal(shape: impl Into<Vec<usize>>) -> Initializer {
+    let shape = shape.into();
+    let (inputs, _) = fans(&shape);
+    scaled_normal(shape, 1.0 / inputs.max(1.0))
 }

@@ -26,6 +26,7 @@
 #[cfg(feature = "ndarray")]
 mod arrays;
 mod build;
+mod checkpoints;
 mod control;
 mod convert;
 pub mod data;
@@ -36,37 +37,45 @@ pub mod layers;
 pub mod loss;
 mod math;
 pub mod metrics;
+mod module;
+mod notice;
 mod operators;
 pub mod ops;
 pub mod optimizer;
 mod output;
 mod placement;
+mod saved_model;
 mod saver;
 mod scope;
 mod session;
 mod sharded;
 pub mod summary;
 mod variable;
+mod weights;
 mod wire;
 
 #[cfg(feature = "ndarray")]
 pub use arrays::AsArray;
 pub use build::OpBuilder;
 pub use bytes::Bytes;
+pub use checkpoints::{CheckpointManager, Goal, Progress};
 pub use control::{Function, Outputs};
 pub use convert::{FromTensor, IntoTensor};
 pub use gradient::{Differentiable, Gradient, gradients, gradients_of};
 pub use graph::Graph;
 pub use math::Axes;
+pub use module::{Module, Parameter, Parameters, Rows};
+pub use notice::notice;
 pub use optimizer::Optimizer;
 pub use output::{Operand, Operation, Output};
 pub use placement::{ReplicaDevices, Spread};
+pub use saved_model::{Port, Predictor, SavedModel, Signature};
 pub use saver::Saver;
 pub use scope::Device;
 pub use session::monitored;
 pub use session::{
     Callable, Feed, Feeds, Fetch, FetchedAs, Fetches, MonitoredSession, NodeTrace, Reply,
-    RunMetadata, RunOptions, Session, SessionOptions, Typed, Values,
+    RunMetadata, RunOptions, Session, SessionOptions, StartedStep, Typed, Values,
 };
 pub use sharded::{ShardedVariable, even_shards, shards_of_at_least, shards_of_at_most};
 pub use tensorfleet_framework::DeviceName;
@@ -77,3 +86,4 @@ pub use tensorfleet_tensor::{
     Code, DType, Element, Error, PartialShape, Result, Shape, Tensor, invalid_argument,
 };
 pub use variable::Variable;
+pub use weights::{Unmatched, Weights};

@@ -4,15 +4,18 @@
 //! directory to all of them.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::panic::Location;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use tensorfleet_tensor::{Context, Result, Tensor, invalid_argument, not_found, unavailable};
+use tensorfleet_tensor::{Context, Result, Tensor, invalid_argument, not_found};
 
+use crate::checkpoints::state::{self, Checkpoint, State};
 use crate::graph::Graph;
+use crate::module::{Module, parameters_of};
 use crate::output::{Operation, Output};
-use crate::session::Session;
+use crate::session::{Session, StartedStep};
 use crate::variable::Variable;
 
 /// Saves and restores the variables of a graph.
@@ -42,17 +45,15 @@ use crate::variable::Variable;
 pub struct Saver {
     prefix: Output,
     save: Operation,
+    copy: Copy,
     restore: Operation,
     keep: usize,
     /// The prefixes of the checkpoints that were written, the oldest first.
     written: Mutex<Vec<String>>,
 }
 
-/// The file that names the checkpoints of a directory.
-const STATE_FILE: &str = "checkpoint";
-
 /// How checkpoints are named.
-const BASE_NAME: &str = "model.ckpt";
+pub(crate) const BASE_NAME: &str = "model.ckpt";
 
 /// How many checkpoints are kept.
 const KEEP: usize = 5;
@@ -97,7 +98,54 @@ impl Saver {
     /// ```
     #[track_caller]
     pub fn of(graph: &Graph, variables: &[Variable]) -> Saver {
-        graph.at_root(|| {
+        let entries = variables.iter().map(|variable| Entry {
+            name: variable.name().to_owned(),
+            slice: String::new(),
+            variable: variable.clone(),
+        });
+        Saver::of_entries(graph, &entries.collect::<Vec<_>>(), Location::caller())
+    }
+
+    /// Saves the parameters of a module by their names there, wherever in the graph it is. Parts of
+    /// one parameter are saved as one, and may be restored as other parts.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Saver, Session, initializer};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// # let name = format!("saver-module-{}", std::process::id());
+    /// # let directory = std::env::temp_dir().join(name);
+    /// let graph = Graph::new();
+    /// let table = graph.name_scope("anywhere", || {
+    ///     graph.sharded_variable("table", 5, 2, |rows| initializer::ones([rows, 1]))
+    /// });
+    /// let session = Session::new(&graph)?;
+    /// session.run((), &graph.initializer())?;
+    /// let path = Saver::of_module(&graph, "words", &table).save(&session, &directory, 1)?;
+    ///
+    /// // In another program the table has three parts.
+    /// let graph = Graph::new();
+    /// let table = graph.sharded_variable("other", 5, 3, |rows| initializer::zeros([rows, 1]));
+    /// let session = Session::new(&graph)?;
+    /// Saver::of_module(&graph, "words", &table).restore(&session, path)?;
+    /// let rows = table.lookup([0i64, 4]);
+    /// assert_eq!(session.run((), rows.value::<Vec<f32>>())?, [1.0, 1.0]);
+    /// # std::fs::remove_dir_all(&directory).ok();
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn of_module(graph: &Graph, name: &str, module: &(impl Module + ?Sized)) -> Saver {
+        let entries = parameters_of(name, module).into_iter().map(|parameter| Entry {
+            name: parameter.name,
+            slice: parameter.part.map_or(String::new(), |rows| rows.to_string()),
+            variable: parameter.variable,
+        });
+        Saver::of_entries(graph, &entries.collect::<Vec<_>>(), Location::caller())
+    }
+
+    fn of_entries(graph: &Graph, entries: &[Entry], caller: &'static Location<'static>) -> Saver {
+        let make = || {
             graph.name_scope("save", || {
                 let prefix = graph
                     .op("Placeholder")
@@ -105,19 +153,21 @@ impl Saver {
                     .attr("dtype", tensorfleet_tensor::DType::String)
                     .attr("shape", tensorfleet_tensor::PartialShape::scalar())
                     .output();
-                let mut shards: BTreeMap<String, Vec<&Variable>> = BTreeMap::new();
-                for variable in variables {
-                    shards.entry(variable.device()).or_default().push(variable);
+                let mut shards: BTreeMap<String, Vec<&Entry>> = BTreeMap::new();
+                for entry in entries {
+                    shards.entry(entry.variable.device()).or_default().push(entry);
                 }
-                let save = save_all(graph, &prefix, &shards);
+                let save = save_all(graph, &prefix, &shards, &read_all);
                 let restored: Vec<Operation> = shards
                     .values()
                     .flat_map(|shard| restore_shard(graph, &prefix, shard))
                     .collect();
                 let restore = graph.group(&restored);
-                Saver { prefix, save, restore, keep: KEEP, written: Mutex::default() }
+                let copy = Copy::new(graph, &prefix, &shards);
+                Saver { prefix, save, copy, restore, keep: KEEP, written: Mutex::default() }
             })
-        })
+        };
+        graph.on_behalf_of(caller, || graph.at_root(make))
     }
 
     /// Sets how many checkpoints are kept; older ones are deleted. Zero keeps all.
@@ -172,24 +222,41 @@ impl Saver {
         step: i64,
     ) -> Result<PathBuf> {
         let directory = directory.as_ref();
-        fs::create_dir_all(directory).map_err(|error| {
-            unavailable!("the directory {} cannot be made: {error}", directory.display())
-        })?;
         let name = format!("{BASE_NAME}-{step}");
         let path = directory.join(&name);
-        session
-            .run((&self.prefix, Tensor::string(text(&path)?)), &self.save)
-            .context(|| format!("saving {}", path.display()))?;
+        self.write(session, &path)?;
         let mut written = self.written.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         written.retain(|other| *other != name);
         written.push(name);
         if self.keep > 0 {
             while written.len() > self.keep {
-                remove(directory, &written.remove(0));
+                state::remove(directory, &written.remove(0));
             }
         }
-        write_state(directory, &written)?;
+        let checkpoints = written.iter().map(|name| Checkpoint::now(name)).collect();
+        State { checkpoints, last_preserved: 0.0 }.write(directory)?;
         Ok(path)
+    }
+
+    /// Writes the files of a checkpoint.
+    pub(crate) fn write(&self, session: &Session, path: &Path) -> Result<()> {
+        state::make_parent(path)?;
+        session
+            .run((&self.prefix, Tensor::string(text(path)?)), &self.save)
+            .context(|| format!("saving {}", path.display()))
+    }
+
+    /// The names of the tensor that takes the name of a checkpoint, and of the node that restores it.
+    pub(crate) fn restoring(&self) -> (String, String) {
+        (self.prefix.name(), self.restore.name())
+    }
+
+    /// Puts the values aside as they are now, and starts to write them. Training may go on. One at a
+    /// time: the values that were put aside first are written first.
+    pub(crate) fn start_to_write(&self, session: &Session, path: &Path) -> Result<StartedStep> {
+        state::make_parent(path)?;
+        session.run((), &self.copy.put_aside)?;
+        session.start((&self.prefix, Tensor::string(text(path)?)), &self.copy.save)
     }
 
     /// Reads a checkpoint into the variables.
@@ -241,10 +308,8 @@ impl Saver {
     /// ```
     pub fn latest(directory: impl AsRef<Path>) -> Option<PathBuf> {
         let directory = directory.as_ref();
-        let state = fs::read_to_string(directory.join(STATE_FILE)).ok()?;
-        let line = state.lines().find_map(|line| line.strip_prefix("model_checkpoint_path: "))?;
         // A relative path is relative to the directory; an absolute one replaces it.
-        Some(directory.join(unquote(line)))
+        state::latest(directory).map(|name| directory.join(name))
     }
 
     /// Restores the newest checkpoint of a directory.
@@ -285,25 +350,76 @@ fn text(path: &Path) -> Result<String> {
     text.ok_or_else(|| invalid_argument!("the path {} is not valid UTF-8", path.display()))
 }
 
+/// A variable, and where its value is in a checkpoint.
+#[derive(Debug)]
+struct Entry {
+    name: String,
+    /// Which part of the tensor of that name it holds, as TensorFlow writes it; empty for all.
+    slice: String,
+    variable: Variable,
+}
+
+/// How values are written that were put aside before.
+#[derive(Debug)]
+struct Copy {
+    put_aside: Operation,
+    save: Operation,
+}
+
+impl Copy {
+    /// Each task keeps the values of its own variables. That costs nothing but what training changes
+    /// before they are written.
+    #[track_caller]
+    fn new(graph: &Graph, prefix: &Output, shards: &BTreeMap<String, Vec<&Entry>>) -> Copy {
+        // Other savers, of this program and others on the same servers, have copies of their own.
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let place = format!("checkpoint/{}/{number}", std::process::id());
+        let stage = |op: &str, shard: &[&Entry]| {
+            let types: Vec<_> = shard.iter().map(|entry| entry.variable.dtype()).collect();
+            graph.op(op).attr("dtypes", types).attr("shared_name", place.as_str())
+        };
+        let put = shards.values().map(|shard| {
+            graph.colocate_with(shard[0].variable.handle(), || {
+                let values = shard.iter().map(|entry| &entry.variable);
+                stage("Stage", shard).inputs(values).build()
+            })
+        });
+        let put_aside = graph.group(&put.collect::<Vec<_>>());
+        let save =
+            save_all(graph, prefix, shards, &|shard| stage("Unstage", shard).build().outputs());
+        Copy { put_aside, save }
+    }
+}
+
+/// The values of variables as they are.
+#[track_caller]
+fn read_all(entries: &[&Entry]) -> Vec<Output> {
+    entries.iter().map(|entry| entry.variable.read()).collect()
+}
+
 /// One shard is written directly; several are written apart and then made one.
 #[track_caller]
 fn save_all(
     graph: &Graph,
     prefix: &Output,
-    shards: &BTreeMap<String, Vec<&Variable>>,
+    shards: &BTreeMap<String, Vec<&Entry>>,
+    values: &dyn Fn(&[&Entry]) -> Vec<Output>,
 ) -> Operation {
     if let [shard] = &shards.values().collect::<Vec<_>>()[..] {
-        return graph.colocate_with(shard[0].handle(), || save_shard(graph, prefix, shard));
+        return graph.colocate_with(shard[0].variable.handle(), || {
+            save_shard(graph, prefix, shard, values)
+        });
     }
     let count = shards.len() as i32;
     let temporary = graph.op("StringJoin").inputs([prefix, &graph.constant("_temp/part")]).output();
     let mut written = Vec::new();
     let mut names = Vec::new();
     for (number, shard) in shards.values().enumerate() {
-        let (name, saved) = graph.colocate_with(shard[0].handle(), || {
+        let (name, saved) = graph.colocate_with(shard[0].variable.handle(), || {
             let op = graph.op("ShardedFilename").input(&temporary).input(number as i32);
             let name = op.input(count).output();
-            let saved = save_shard(graph, &name, shard);
+            let saved = save_shard(graph, &name, shard, values);
             (name, saved)
         });
         names.push(name);
@@ -315,67 +431,30 @@ fn save_all(
     })
 }
 
-#[track_caller]
-fn save_shard(graph: &Graph, prefix: &Output, variables: &[&Variable]) -> Operation {
-    let names: Vec<&str> = variables.iter().map(|variable| variable.name()).collect();
-    graph
-        .op("SaveV2")
-        .input(prefix)
-        .input(names.clone())
-        .input(vec![""; names.len()])
-        .inputs(variables.iter().copied())
-        .build()
+/// Names and slices of entries, as ops take them.
+fn keys(entries: &[&Entry]) -> (Vec<String>, Vec<String>) {
+    entries.iter().map(|entry| (entry.name.clone(), entry.slice.clone())).unzip()
 }
 
 #[track_caller]
-fn restore_shard(graph: &Graph, prefix: &Output, variables: &[&Variable]) -> Vec<Operation> {
-    let names: Vec<&str> = variables.iter().map(|variable| variable.name()).collect();
-    let types: Vec<_> = variables.iter().map(|variable| variable.dtype()).collect();
-    graph.colocate_with(variables[0].handle(), || {
-        let read = graph
-            .op("RestoreV2")
-            .input(prefix)
-            .input(names.clone())
-            .input(vec![""; names.len()])
-            .attr("dtypes", types)
-            .build();
-        let values = read.outputs();
-        variables.iter().zip(values).map(|(variable, value)| variable.assign(value)).collect()
+fn save_shard(
+    graph: &Graph,
+    prefix: &Output,
+    entries: &[&Entry],
+    values: &dyn Fn(&[&Entry]) -> Vec<Output>,
+) -> Operation {
+    let (names, slices) = keys(entries);
+    let op = graph.op("SaveV2").input(prefix).input(names).input(slices);
+    op.inputs(values(entries)).build()
+}
+
+#[track_caller]
+fn restore_shard(graph: &Graph, prefix: &Output, entries: &[&Entry]) -> Vec<Operation> {
+    let (names, slices) = keys(entries);
+    let types: Vec<_> = entries.iter().map(|entry| entry.variable.dtype()).collect();
+    graph.colocate_with(entries[0].variable.handle(), || {
+        let read = graph.op("RestoreV2").input(prefix).input(names).input(slices);
+        let values = read.attr("dtypes", types).build().outputs();
+        entries.iter().zip(values).map(|(entry, value)| entry.variable.assign(value)).collect()
     })
-}
-
-/// Names the checkpoints of a directory in the file that TensorFlow looks for.
-fn write_state(directory: &Path, written: &[String]) -> Result<()> {
-    let Some(latest) = written.last() else { return Ok(()) };
-    let mut state = format!("model_checkpoint_path: {}\n", quote(latest));
-    for name in written {
-        state.push_str(&format!("all_model_checkpoint_paths: {}\n", quote(name)));
-    }
-    let path = directory.join(STATE_FILE);
-    // A reader sees the old file or the new one, never half of it.
-    let temporary = directory.join(format!("{STATE_FILE}.tmp"));
-    fs::write(&temporary, state)
-        .and_then(|()| fs::rename(&temporary, &path))
-        .map_err(|error| unavailable!("{} cannot be written: {error}", path.display()))
-}
-
-/// Deletes the files of a checkpoint; one that is gone already is fine.
-fn remove(directory: &Path, name: &str) {
-    let Ok(entries) = fs::read_dir(directory) else { return };
-    for entry in entries.flatten() {
-        let file = entry.file_name();
-        let Some(rest) = file.to_str().and_then(|file| file.strip_prefix(name)) else { continue };
-        if rest == ".index" || rest.starts_with(".data-") {
-            // What cannot be deleted does no harm but taking room.
-            let _ = fs::remove_file(entry.path());
-        }
-    }
-}
-
-fn quote(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
-}
-
-fn unquote(text: &str) -> String {
-    text.trim().trim_matches('"').replace("\\\"", "\"").replace("\\\\", "\\")
 }

@@ -129,6 +129,36 @@ impl Graph {
         self.within(Frame::Caller(caller), || self.name_scope(name, build))
     }
 
+    /// Has mistakes and failures of the nodes that a function makes blamed on a line of the program, as
+    /// those of a layer are on who called it.
+    ///
+    /// ```
+    /// use std::panic::Location;
+    /// use tensorfleet_client::{Graph, Output};
+    ///
+    /// /// A layer of one's own.
+    /// #[track_caller]
+    /// fn scale(x: &Output) -> Output {
+    ///     let graph = x.graph();
+    ///     // Inside of a closure `track_caller` would end.
+    ///     graph.on_behalf_of(Location::caller(), || {
+    ///         graph.name_scope("scale", || x * graph.variable("by", [1.0f32, 2.0]).read())
+    ///     })
+    /// }
+    ///
+    /// let graph = Graph::new();
+    /// let y = scale(&graph.constant([1.0f32, 2.0, 3.0]));
+    /// assert!(graph.check().unwrap_err().message().contains("cannot be broadcast"));
+    /// # drop(y);
+    /// ```
+    pub fn on_behalf_of<R>(
+        &self,
+        caller: &'static Location<'static>,
+        build: impl FnOnce() -> R,
+    ) -> R {
+        self.within(Frame::Caller(caller), build)
+    }
+
     /// Names the nodes made inside as if no scope were open.
     pub(crate) fn at_root<R>(&self, build: impl FnOnce() -> R) -> R {
         self.within(Frame::Name(String::new()), build)

@@ -131,6 +131,11 @@ impl ShardedVariable {
         &self.shards
     }
 
+    /// How many rows each of the variables holds.
+    pub(crate) fn rows(&self) -> &[usize] {
+        &self.rows
+    }
+
     /// The rows with the given numbers, which the tasks that hold them pick out. Gradients stay
     /// sparse.
     ///

@@ -84,13 +84,14 @@ impl Graph {
     #[track_caller]
     fn make_variable(&self, name: &str, initial: impl Operand, trainable: bool) -> Variable {
         let location = Location::caller();
-        if !self.innermost().is_same(self) {
+        // Of a layer that is called in a loop, `self` is the graph of the loop's body.
+        if !self.innermost().is_same(self) || !self.root().is_same(self) {
             self.record(
                 invalid_argument!("the variable {name} must be made outside of loops"),
                 location,
             );
         }
-        let variable = self.no_control_dependencies(|| {
+        let make = || {
             let initial = self.operand(&initial, None);
             let (dtype, shape) = (initial.dtype(), initial.shape());
             let handle = self
@@ -111,7 +112,8 @@ impl Graph {
                 (initializer, read(&handle, &full, dtype, &shape))
             });
             Variable { name: full, dtype, shape, trainable, handle, initializer, snapshot }
-        });
+        };
+        let variable = self.on_behalf_of(location, || self.no_control_dependencies(make));
         let Variable { name, shape, .. } = &variable;
         if shape.to_shape().is_none() && variable.handle.at.is_some() {
             self.record(
@@ -439,6 +441,13 @@ impl Variable {
     #[track_caller]
     pub fn is_initialized(&self) -> Output {
         self.graph().op("VarIsInitializedOp").input(&self.handle).output()
+    }
+}
+
+impl Variable {
+    /// Whether two handles are of one variable of one graph.
+    pub(crate) fn is_same(&self, other: &Variable) -> bool {
+        self.handle.graph.is_same(&other.handle.graph) && self.handle.at == other.handle.at
     }
 }
 

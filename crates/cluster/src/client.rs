@@ -8,15 +8,16 @@ use tensorfleet_framework::{BoxFuture, DeviceName, Parcel, StepId};
 use tensorfleet_graph::{FunctionLibrary, Graph, NodeDef};
 use tensorfleet_planner::Device;
 use tensorfleet_runtime::NodeRecord;
-use tensorfleet_tensor::{Result, Tensor};
+use tensorfleet_tensor::{Error, Result, Tensor};
 
 use crate::collective::CollectivePeer;
 use crate::coordination::LeaderClient;
 use crate::debugger::Watches;
 use crate::eager::{Item, Operation, Output, Reply};
+use crate::owner::Owner;
 use crate::session::{Callable, SessionOptions, StepCall, StepReply};
-use crate::spec::ClusterSpec;
 use crate::threads::Threads;
+use tensorfleet_spec::ClusterSpec;
 
 /// The calls that a master and other workers make. Dropping a future cancels the call.
 pub trait WorkerClient: fmt::Debug + Send + Sync {
@@ -42,6 +43,12 @@ pub trait WorkerClient: fmt::Debug + Send + Sync {
 
     /// Runs a registered partition.
     fn run_graph(&self, request: RunGraph) -> BoxFuture<Result<RunGraphReply>>;
+
+    /// Sees to it that a partition that was run stays so, as long as other parts of its step go on: a
+    /// durable worker that dies forgets what it has sent and nobody has fetched. Ends with a failure only.
+    fn stay_run(&self, _: RunGraph) -> Option<BoxFuture<Error>> {
+        None
+    }
 
     /// Ends a step.
     fn cleanup_graph(&self, step: StepId) -> BoxFuture<Result<()>>;
@@ -121,6 +128,10 @@ pub struct CreateWorkerSession {
     pub master_task: String,
     pub master_incarnation: u64,
     pub threads: Threads,
+    /// Whose the session is.
+    pub owner: Owner,
+    /// Tasks that come back as the same ones when they die, and are waited for.
+    pub durable: Vec<DeviceName>,
 }
 
 /// One run of a partition.

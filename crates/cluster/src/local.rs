@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use tensorfleet_framework::{BoxFuture, DeviceName, Group, Parcel, StepId};
 use tensorfleet_graph::{FunctionLibrary, Graph, NodeDef};
 use tensorfleet_planner::Device;
-use tensorfleet_tensor::{Result, Tensor, unavailable};
+use tensorfleet_tensor::{Error, Result, Tensor, unavailable};
 
 use crate::client::{
     CreateWorkerSession, MasterClient, RunGraph, RunGraphReply, SessionClient, WorkerClient,
@@ -15,9 +15,10 @@ use crate::coordination::LeaderClient;
 use crate::debugger::Watches;
 use crate::eager::{Item, Operation, Output, Reply};
 use crate::master::Master;
+use crate::owner::Owner;
 use crate::session::{Callable, Session, SessionOptions, StepCall, StepReply};
-use crate::spec;
 use crate::worker::Worker;
+use tensorfleet_spec as spec;
 
 /// A worker of this process, which may stop while others still know it.
 #[derive(Clone, Debug)]
@@ -38,7 +39,7 @@ impl LocalWorker {
     ) -> BoxFuture<Result<T>> {
         match self.worker.upgrade() {
             Some(worker) => call(worker),
-            None => done(Err(unavailable!("{} has stopped", self.task))),
+            None => done(Err(unavailable!("{} has stopped", self.task).unreached(true))),
         }
     }
 }
@@ -76,7 +77,11 @@ impl WorkerClient for LocalWorker {
     }
 
     fn run_graph(&self, request: RunGraph) -> BoxFuture<Result<RunGraphReply>> {
-        self.call(|worker| Box::pin(async move { worker.run_graph(request).await }))
+        // Whoever the worker itself could not reach, it has answered.
+        let answered = |error: Error| error.unreached(false);
+        self.call(|worker| {
+            Box::pin(async move { worker.run_graph(request).await.map_err(answered) })
+        })
     }
 
     fn deregister_graph(&self, session: String, graph: String) -> BoxFuture<Result<()>> {
@@ -99,7 +104,11 @@ impl WorkerClient for LocalWorker {
     }
 
     fn enqueue(&self, context: u64, items: Vec<Item>) -> BoxFuture<Result<Vec<Reply>>> {
-        self.call(|worker| Box::pin(async move { worker.contexts().enqueue(context, items).await }))
+        self.call(|worker| {
+            let enqueue =
+                async move { worker.contexts().enqueue(&Owner::default(), context, items).await };
+            Box::pin(enqueue)
+        })
     }
 
     fn run_component(
@@ -109,9 +118,10 @@ impl WorkerClient for LocalWorker {
         outputs: Vec<i32>,
     ) -> BoxFuture<Result<Vec<Output>>> {
         self.call(|worker| {
-            Box::pin(
-                async move { worker.contexts().run_component(context, operation, outputs).await },
-            )
+            Box::pin(async move {
+                let caller = Owner::default();
+                worker.contexts().run_component(&caller, context, operation, outputs).await
+            })
         })
     }
 

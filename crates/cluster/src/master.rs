@@ -8,15 +8,17 @@ use std::time::Duration;
 use rustc_hash::FxHashMap;
 use tensorfleet_graph::{FunctionLibrary, NodeDef};
 use tensorfleet_planner::Device;
-use tensorfleet_tensor::{Result, aborted};
+use tensorfleet_tensor::{Result, aborted, not_found, permission_denied};
 use tokio::sync::oneshot;
 
 use crate::client::{CreateWorkerSession, Peers};
+use crate::events::EventKind;
 use crate::members::Members;
+use crate::owner::Owner;
 use crate::release::{SESSION_TRIES, release};
 use crate::session::{Session, SessionOptions, SessionSummary};
 use crate::task::Task;
-use crate::worker::Worker;
+use crate::worker::{Worker, in_room};
 use crate::world::World;
 
 /// Opens, finds and closes the sessions of a task.
@@ -50,6 +52,12 @@ impl Master {
         library: FunctionLibrary,
         options: SessionOptions,
     ) -> Result<Arc<Session>> {
+        let has = {
+            let sessions = self.lock();
+            let is_own = |session: &&Arc<Session>| session.options.owner.name == options.owner.name;
+            sessions.values().filter(is_own).count()
+        };
+        self.task.ledger.open_session(&options.owner, has, self.task.world.now())?;
         let handle = self.task.world.random_handle();
         let members = Members::find(&self.worker, &self.peers, &options).await?;
         let session = Arc::new(Session::new(handle, options, Arc::clone(&self.task), members));
@@ -64,14 +72,18 @@ impl Master {
         let session = opening.finish();
         self.lock().insert(session.handle.clone(), Arc::clone(&session));
         let (handle, tasks) = (&session.handle, session.workers.len());
-        tracing::info!(
-            "opened session {handle}: {size} nodes, {functions} functions, {tasks} tasks"
+        let owner = &session.options.owner.name;
+        self.task.tell(
+            EventKind::SessionOpened,
+            format!(
+                "opened session {handle} of {owner}: {size} nodes, {functions} functions, {tasks} tasks"
+            ),
         );
         Ok(session)
     }
 
     async fn open_on_workers(&self, session: &Session) -> Result<()> {
-        let incarnation = self.task.devices[0].device.incarnation;
+        let incarnation = self.task.life;
         let master_task = session.master_name();
         let requests = session.workers.iter().map(|(task_name, client)| {
             client.create_session(CreateWorkerSession {
@@ -82,6 +94,8 @@ impl Master {
                 master_task: master_task.clone(),
                 master_incarnation: incarnation,
                 threads: session.options.threads,
+                owner: session.options.owner.clone(),
+                durable: session.durable.clone(),
             })
         });
         futures_util::future::try_join_all(requests).await.map(|_| ())
@@ -104,6 +118,15 @@ impl Master {
         let mut summaries: Vec<_> = sessions.iter().map(|session| session.summary()).collect();
         summaries.sort_by_key(|summary| std::cmp::Reverse(summary.age));
         summaries
+    }
+
+    /// Finds a session for somebody. One of others is not there.
+    pub fn session_for(&self, caller: &Owner, handle: &str) -> Result<Arc<Session>> {
+        let found = self.lock().get(handle).cloned();
+        if found.is_some_and(|session| !caller.reaches(&session.options.owner)) {
+            return Err(not_found!("Session {handle} is not found."));
+        }
+        self.session(handle)
     }
 
     /// Finds a session.
@@ -145,10 +168,25 @@ impl Master {
         Ok(())
     }
 
+    /// Closes a session for somebody. One of others is not there.
+    pub async fn close_session_for(&self, caller: &Owner, handle: &str) -> Result<()> {
+        let found = self.lock().get(handle).cloned();
+        if found.is_some_and(|session| !caller.reaches(&session.options.owner)) {
+            return Err(not_found!("Session {handle} is not found."));
+        }
+        self.close_session(handle).await
+    }
+
     /// The devices of a session; without a session those of this task, then all others that answer.
-    pub async fn list_devices(&self, handle: &str) -> Result<(Vec<Device>, Vec<Device>)> {
+    pub async fn list_devices(
+        &self,
+        caller: &Owner,
+        handle: &str,
+    ) -> Result<(Vec<Device>, Vec<Device>)> {
         if !handle.is_empty() {
-            let session = self.lock().get(handle).cloned().ok_or_else(|| {
+            let session = self.lock().get(handle).cloned();
+            let session = session.filter(|session| caller.reaches(&session.options.owner));
+            let session = session.ok_or_else(|| {
                 tensorfleet_tensor::invalid_argument!(
                     "Session {handle} is not found. Possibly, this master has restarted."
                 )
@@ -161,11 +199,25 @@ impl Master {
         Ok((devices, remote))
     }
 
-    /// Closes all sessions and forgets the resources in containers, on every task.
-    pub async fn reset(&self, containers: Vec<String>, device_filters: Vec<String>) -> Result<()> {
-        let sessions: Vec<Arc<Session>> = self.lock().drain().map(|(_, session)| session).collect();
-        let count = sessions.len();
-        tracing::info!("Reset: closes {count} sessions, forgets containers {containers:?}");
+    /// Closes the sessions that a caller reaches and forgets the resources in containers, on every task.
+    /// Somebody who reaches only what is its own needs a room, and forgets what is in there.
+    pub async fn reset(
+        &self,
+        caller: &Owner,
+        containers: Vec<String>,
+        device_filters: Vec<String>,
+    ) -> Result<()> {
+        let containers = self.within_reach(caller, containers)?;
+        let sessions: Vec<Arc<Session>> = {
+            let mut sessions = self.lock();
+            let is_reached =
+                |_: &String, session: &mut Arc<Session>| caller.reaches(&session.options.owner);
+            sessions.extract_if(is_reached).map(|(_, session)| session).collect()
+        };
+        let (count, who) = (sessions.len(), &caller.name);
+        let text =
+            format!("Reset by {who}: closes {count} sessions, forgets containers {containers:?}");
+        self.task.tell(EventKind::Reset, text);
         futures_util::future::join_all(sessions.iter().map(close)).await;
         let options = SessionOptions { device_filters, ..SessionOptions::default() };
         let members = Members::find(&self.worker, &self.peers, &options).await?;
@@ -176,12 +228,32 @@ impl Master {
     }
 }
 
+impl Master {
+    /// The containers that a caller means, as workers know them.
+    fn within_reach(&self, caller: &Owner, containers: Vec<String>) -> Result<Vec<String>> {
+        if caller.reaches_all {
+            return Ok(containers);
+        }
+        let Some(room) = self.task.separation.room_of(caller) else {
+            return Err(permission_denied!(
+                "Reset would drop what others have made: {} needs a container of its own \
+                 (serve --containers) or the role admin",
+                caller.name
+            ));
+        };
+        let named = |container: &String| in_room(room, container);
+        let default = containers.is_empty().then(|| in_room(room, ""));
+        Ok(containers.iter().map(named).chain(default).collect())
+    }
+}
+
 /// Ends a session that the master knows no more. It goes on if nobody awaits it: whoever asked for
 /// it may be gone.
 fn close(session: &Arc<Session>) -> impl Future<Output = ()> + Send + use<> {
     session.cancel_all();
     let SessionSummary { handle, age, steps, .. } = session.summary();
-    tracing::info!("closed session {handle} after {age:.1?} and {steps} steps");
+    let text = format!("closed session {handle} after {age:.1?} and {steps} steps");
+    session.task.tell(EventKind::SessionClosed, text);
     let (session, (sender, receiver)) = (Arc::clone(session), oneshot::channel::<()>());
     let world = Arc::clone(&session.task.world);
     world.spawn(Box::pin(async move {

@@ -8,11 +8,12 @@ use tensorfleet_planner::Device;
 use tensorfleet_tensor::{Code, Error, Result, invalid_argument};
 
 use crate::client::{Peers, WorkerClient};
+use crate::events::EventKind;
+use crate::held::HeldWorker;
 use crate::local::LocalWorker;
 use crate::session::SessionOptions;
-use crate::task::renamed;
+use crate::task::{Task, renamed};
 use crate::worker::Worker;
-use crate::world::World;
 
 /// How long a session waits for tasks that are not up yet.
 const DEFAULT_WAIT: Duration = Duration::from_secs(60);
@@ -25,6 +26,8 @@ const RETRY: Duration = Duration::from_millis(200);
 pub(crate) struct Members {
     pub(crate) devices: Vec<Device>,
     pub(crate) workers: Vec<(DeviceName, Arc<dyn WorkerClient>)>,
+    /// Where the others are found.
+    peers: Arc<dyn Peers>,
 }
 
 impl Members {
@@ -39,8 +42,8 @@ impl Members {
             .iter()
             .map(|filter| DeviceName::parse(filter).map(|name| name.task_name()))
             .collect::<Result<_>>()?;
-        let world = &*worker.task().world;
-        let deadline = world.now() + patience(options.timeout);
+        let own_task = &**worker.task();
+        let deadline = own_task.world.now() + patience(options.timeout);
         let (own, peers) = match &options.cluster {
             None => (worker.task_name().clone(), Arc::clone(booted_with)),
             Some(cluster) => {
@@ -52,6 +55,7 @@ impl Members {
         let mut members = Members {
             devices: worker.devices().iter().map(|device| renamed(device, &own)).collect(),
             workers: vec![(own.clone(), local)],
+            peers: Arc::clone(&peers),
         };
         let others: Vec<_> = peers
             .tasks()
@@ -64,7 +68,7 @@ impl Members {
         let peers = &peers;
         let answers = others.iter().map(|(task, address)| async move {
             let client = peers.worker(task)?;
-            let status = wait_for(world, &*client, task, address, deadline).await;
+            let status = wait_for(own_task, &*client, task, address, deadline).await;
             let devices = match (status, &options.cluster) {
                 (Ok(devices), None) => as_expected(devices, task, address),
                 (Ok(devices), Some(_)) => Ok(devices.iter().map(|d| renamed(d, task)).collect()),
@@ -83,6 +87,31 @@ impl Members {
             }
         }
         if missing.is_empty() { Ok(members) } else { Err(missing_tasks(&missing)) }
+    }
+}
+
+impl Members {
+    /// The devices, the workers, and which of these are waited for when they are away.
+    #[allow(clippy::type_complexity, reason = "it is taken apart at once")]
+    pub(crate) fn held(
+        self,
+        own: &Arc<Task>,
+    ) -> (Vec<Device>, Vec<(DeviceName, Arc<dyn WorkerClient>)>, Vec<DeviceName>) {
+        let Members { devices, mut workers, peers } = self;
+        let mut durable = Vec::new();
+        if own.task_timeout.is_zero() {
+            return (devices, workers, durable);
+        }
+        // The master's own task comes first, and dies with it.
+        for (name, client) in workers.iter_mut().skip(1) {
+            let found = devices.iter().find(|device| name.matches(&device.name));
+            if let Some(device) = found.filter(|device| device.durable) {
+                durable.push(name.clone());
+                let known_by = Some(device.incarnation);
+                *client = Arc::new(HeldWorker::new(own, name, known_by, &peers));
+            }
+        }
+        (devices, workers, durable)
     }
 }
 
@@ -125,18 +154,19 @@ fn patience(timeout: Option<Duration>) -> Duration {
 
 /// Asks a task for its devices until it answers or the deadline has passed.
 async fn wait_for(
-    world: &dyn World,
+    own_task: &Task,
     client: &dyn WorkerClient,
     task: &DeviceName,
     address: &str,
     deadline: Instant,
 ) -> Result<Vec<Device>> {
+    let world = &*own_task.world;
     let mut is_announced = false;
     loop {
         let error = match world.until(deadline, client.get_status()).await {
             Some(Ok(devices)) => {
                 if is_announced {
-                    tracing::info!("found {task} at {address}");
+                    own_task.tell(EventKind::PeerFound, format!("found {task} at {address}"));
                 }
                 return Ok(devices);
             }
@@ -145,7 +175,9 @@ async fn wait_for(
             None => return Err(tensorfleet_tensor::unavailable!("no answer")),
         };
         if !is_announced {
-            tracing::warn!("waiting for {task} at {address}: {}", error.message());
+            let text = format!("waiting for {task} at {address}: {}", error.message());
+            tracing::warn!("{text}");
+            own_task.events.keep(world.now(), EventKind::PeerLost, text);
             is_announced = true;
         }
         if world.now() + RETRY >= deadline {

@@ -15,6 +15,7 @@ use tensorfleet_runtime::LocalRendezvous;
 use tensorfleet_tensor::{Error, Result, Tensor, internal, invalid_argument};
 use tokio::sync::watch;
 
+use crate::quota;
 use crate::session::{Route, Session, StepCall, StepGuard, StepReply, blame, check_type, lock};
 
 /// A step that is under way.
@@ -41,14 +42,22 @@ impl Session {
         fetches: Vec<String>,
         targets: Vec<String>,
     ) -> Result<String> {
+        quota::check(
+            lock(&self.partial_runs).len(),
+            self.task.ledger.quotas.partial_runs,
+            "partial runs of a session under way",
+            "max-partial-runs",
+        )?;
         let spec = StepSpec { feeds, fetches, targets, ..StepSpec::default() };
         let graph = self.graph();
-        let needs = spec
-            .fetches
-            .iter()
-            .map(|fetch| (fetch.clone(), feeds_needed(&graph, fetch, &spec.feeds)))
-            .collect();
         let plan = self.plan(spec.clone(), Route::Rendezvous).await?;
+        // What a branch or a loop does not compute is not waited for, though the graph leads there.
+        let needs_of = |fetch: &String| {
+            let mut needs = feeds_needed(&graph, fetch, &spec.feeds);
+            needs.retain(|feed| plan.args.iter().any(|arg| spec.feeds[arg.feed] == *feed));
+            (fetch.clone(), needs)
+        };
+        let needs = spec.fetches.iter().map(needs_of).collect();
         let step = StepGuard { plan: Arc::clone(&plan), id: self.task.world.random_step_id() };
         let state = self.task.steps.begin(step.id, &self.handle);
         let args = plan.args.clone();

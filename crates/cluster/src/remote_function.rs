@@ -7,13 +7,14 @@
 use std::sync::Arc;
 
 use tensorfleet_framework::{BoxFuture, DeviceName, Function, StepContext, StepId};
-use tensorfleet_graph::{Func, FunctionLibrary, Graph, NodeId};
+use tensorfleet_graph::{ControlFlow, Func, FunctionLibrary, Graph, NodeId};
 use tensorfleet_planner::{Device, Options, plan_function};
 use tensorfleet_tensor::{Result, Tensor, internal, invalid_argument};
 use tokio::sync::OnceCell;
 
-use crate::client::{RunGraph, WorkerClient};
+use crate::client::{CreateWorkerSession, RunGraph, WorkerClient};
 use crate::engine::{Folding, RemoteFunctions};
+use crate::held::HeldWorker;
 use crate::partial_run::{feed_key, fetch_key, key_prefix_of, through_rendezvous};
 use crate::release::{STEP_TRIES, release};
 use crate::task::Task;
@@ -47,8 +48,22 @@ struct Registered {
 #[derive(Debug)]
 pub(crate) struct SessionFunctions {
     pub(crate) session: String,
+    /// How the session was made here.
+    pub(crate) made: CreateWorkerSession,
     pub(crate) task: Arc<Task>,
     pub(crate) view: Arc<View>,
+}
+
+impl SessionFunctions {
+    /// A client of another task of the session.
+    fn worker(&self, name: DeviceName) -> Result<Arc<dyn WorkerClient>> {
+        let peers = &self.view.peers;
+        if !self.view.durable.contains(&name) {
+            return peers.worker(&name);
+        }
+        let session = CreateWorkerSession { task_name: name.clone(), ..self.made.clone() };
+        Ok(Arc::new(HeldWorker::new(&self.task, &name, None, peers).in_session(session)))
+    }
 }
 
 impl RemoteFunctions for SessionFunctions {
@@ -60,11 +75,11 @@ impl RemoteFunctions for SessionFunctions {
     ) -> Result<Arc<dyn Function>> {
         let (registry, options) = (&self.task.registry, Options::default());
         let body = plan_function(function, library, registry, &Folding::new(registry), &options)?;
-        let outputs = body.nodes().iter().filter(|node| &*node.op == "_Retval").count();
+        let outputs = body.nodes().iter().filter(|node| node.steers(ControlFlow::Retval)).count();
         let shared = Shared {
             body,
             target: device.clone(),
-            client: self.view.peers.worker(&device.task_name())?,
+            client: self.worker(device.task_name())?,
             session: self.session.clone(),
             task: Arc::clone(&self.task),
             registered: OnceCell::new(),

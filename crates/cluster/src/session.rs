@@ -7,21 +7,24 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use rustc_hash::FxHashMap;
-use tensorfleet_framework::{DeviceName, StepId};
+use tensorfleet_framework::{BoxFuture, DeviceName, StepId};
 use tensorfleet_graph::{FunctionLibrary, Graph, NodeDef};
 use tensorfleet_planner::{Arg, Connection, Device, Devices, Placement, Plan, StepSpec};
 use tensorfleet_runtime::NodeRecord;
 use tensorfleet_tensor::{
     Error, Result, Tensor, aborted, cancelled, deadline_exceeded, internal, invalid_argument,
 };
-use tokio::sync::{OnceCell, watch};
+use tokio::sync::watch;
 
 use crate::client::{RunGraph, RunGraphReply, WorkerClient};
 use crate::collective::{SharedStep, graph_key};
 use crate::debugger::Watches;
 use crate::engine::Folding;
 use crate::members::Members;
+use crate::owner::Owner;
 use crate::partial_run::{PartialRun, through_rendezvous};
+use crate::plans::Plans;
+use crate::quota;
 use crate::release::{STEP_TRIES, release};
 use crate::task::Task;
 use crate::threads::{Threads, chosen_pool};
@@ -31,11 +34,13 @@ use crate::threads::{Threads, chosen_pool};
 pub struct SessionOptions {
     pub device_filters: Vec<String>,
     pub isolate_session_state: bool,
+    /// Whose the session is.
+    pub owner: Owner,
     /// How long calls of this session may take.
     pub timeout: Option<Duration>,
     pub plan: tensorfleet_planner::Options,
     /// A cluster that replaces the one that the servers booted with.
-    pub cluster: Option<crate::spec::ClusterSpec>,
+    pub cluster: Option<tensorfleet_spec::ClusterSpec>,
     /// Where the client has opened the session, as `grpc://host:port`: finds its master in `cluster`.
     pub target: String,
     pub threads: Threads,
@@ -43,6 +48,8 @@ pub struct SessionOptions {
     pub thread_pools: Vec<Option<usize>>,
     /// Which steps of a kind tell what their nodes cost, if any.
     pub costs: Option<CostModel>,
+    /// From where it was opened, for operators.
+    pub client: String,
 }
 
 /// Which steps tell what their nodes cost.
@@ -73,9 +80,11 @@ pub struct Session {
     pub devices: Vec<Device>,
     /// The workers of the session by the name of their task, the master's own first.
     pub(crate) workers: Vec<(DeviceName, Arc<dyn WorkerClient>)>,
+    /// Those of the others that come back as the same ones when they die, and are waited for.
+    pub(crate) durable: Vec<DeviceName>,
     graph: RwLock<Versioned>,
     placement: Arc<Mutex<Arc<Placement>>>,
-    plans: Mutex<FxHashMap<(StepSpec, Route), PlanCell>>,
+    plans: Mutex<Plans>,
     callables: Mutex<FxHashMap<i64, Arc<Callable>>>,
     next_callable: AtomicI64,
     pub(crate) partial_runs: Mutex<FxHashMap<String, PartialRun>>,
@@ -91,6 +100,10 @@ pub struct Session {
 #[derive(Clone, Debug)]
 pub struct SessionSummary {
     pub handle: String,
+    /// Whose it is.
+    pub owner: Arc<str>,
+    /// From where it was opened.
+    pub client: String,
     pub age: Duration,
     /// How long no call has come.
     pub idle: Duration,
@@ -104,8 +117,17 @@ pub struct SessionSummary {
     pub tasks: usize,
 }
 
-/// A plan, made by the first who needs it.
-type PlanCell = Arc<OnceCell<Arc<CompiledPlan>>>;
+/// A kind of step that a session has planned, and where its parts run.
+#[derive(Clone, Debug)]
+pub struct PlannedStep {
+    pub feeds: Vec<String>,
+    pub fetches: Vec<String>,
+    pub targets: Vec<String>,
+    /// How often it has been run.
+    pub runs: u64,
+    /// The graph of each task.
+    pub parts: Vec<(String, Arc<Graph>)>,
+}
 
 #[derive(Debug)]
 struct Versioned {
@@ -210,7 +232,7 @@ impl Session {
         task: Arc<Task>,
         members: Members,
     ) -> Session {
-        let Members { devices, workers } = members;
+        let (devices, workers, durable) = members.held(&task);
         let now = task.world.now();
         Session {
             handle,
@@ -219,6 +241,7 @@ impl Session {
             client_device: devices[0].clone(),
             devices,
             workers,
+            durable,
             graph: RwLock::new(Versioned { graph: Arc::default(), version: 0 }),
             placement: Arc::default(),
             plans: Mutex::default(),
@@ -236,6 +259,8 @@ impl Session {
     pub(crate) fn summary(&self) -> SessionSummary {
         SessionSummary {
             handle: self.handle.clone(),
+            owner: Arc::clone(&self.options.owner.name),
+            client: self.options.client.clone(),
             age: self.task.world.now().saturating_duration_since(self.opened),
             idle: self.idle(),
             steps: self.steps.load(Ordering::Relaxed),
@@ -243,6 +268,28 @@ impl Session {
             plans: lock(&self.plans).len(),
             tasks: self.workers.len(),
         }
+    }
+
+    /// The steps that are planned, in the order of what they fetch.
+    pub fn planned(&self) -> Vec<PlannedStep> {
+        let plans = lock(&self.plans);
+        let made = plans.iter().filter_map(|((spec, _), plan)| Some((spec, plan.get()?)));
+        let mut planned: Vec<PlannedStep> = made
+            .map(|(spec, plan)| PlannedStep {
+                feeds: spec.feeds.clone(),
+                fetches: spec.fetches.clone(),
+                targets: spec.targets.clone(),
+                runs: u64::try_from(plan.runs.load(Ordering::Relaxed)).unwrap_or(0),
+                parts: plan
+                    .parts
+                    .iter()
+                    .map(|part| (part.task.to_string(), Arc::clone(&part.graph)))
+                    .collect(),
+            })
+            .collect();
+        drop(plans);
+        planned.sort_by(|a, b| (&a.fetches, &a.targets).cmp(&(&b.fetches, &b.targets)));
+        planned
     }
 
     /// Who the session's master is for the workers, which forget the sessions of its former lives.
@@ -289,6 +336,13 @@ impl Session {
                 known.name
             ));
         }
+        let in_functions = library.iter().map(|function| function.nodes.len()).sum::<usize>();
+        quota::check(
+            (current.graph.nodes().len() + nodes.len() + in_functions).saturating_sub(1),
+            self.task.ledger.quotas.graph_nodes,
+            "nodes in the graph of a session",
+            "max-graph-nodes",
+        )?;
         // A graph that no step is being planned of grows in its place.
         let graph = Arc::make_mut(&mut current.graph);
         let functions_before = Arc::clone(graph.library());
@@ -386,14 +440,7 @@ impl Session {
         let key = (spec, route);
         let cell = {
             let mut plans = lock(&self.plans);
-            match plans.get(&key) {
-                Some(cell) => Arc::clone(cell),
-                None => {
-                    let cell = Arc::new(OnceCell::new());
-                    plans.insert(key.clone(), Arc::clone(&cell));
-                    cell
-                }
-            }
+            plans.find_or_insert(&key, self.task.ledger.quotas.signatures)
         };
         let plan = cell.get_or_try_init(|| self.compile(&key.0, route, None)).await;
         if plan.is_err() {
@@ -465,7 +512,7 @@ impl Session {
             let placement = placed(&known, &graph, &devices, &options);
             let folding = Folding::new(&registry).until(given_up);
             if let Some(watches) = watches {
-                watches.publish_step(&spec)?;
+                watches.publish_step(&spec, &registry)?;
             }
             tensorfleet_planner::plan(
                 &graph, &placement, &spec, &devices, &registry, &folding, &options,
@@ -616,23 +663,36 @@ impl CompiledPlan {
                 let args = if part.is_client_part { args.clone() } else { Vec::new() };
                 async move {
                     let outcome = part.run(session, step, args, inter_op, trace).await;
-                    outcome.map_err(|error| part.blame(error))
+                    outcome.map(|reply| (part, reply)).map_err(|error| part.blame(error))
                 }
             })
             .collect();
         drop(args);
+        // Parts that have ended and may be forgotten while others go on.
+        let mut ended: FuturesUnordered<BoxFuture<Error>> = FuturesUnordered::new();
         let mut replies = Vec::with_capacity(self.parts.len());
         let mut derived: Option<Error> = None;
         loop {
             let next = match &derived {
-                None => runs.next().await,
+                None if ended.is_empty() => runs.next().await,
+                None => tokio::select! {
+                    biased;
+                    next = runs.next() => next,
+                    Some(error) = ended.next() => Some(Err(error)),
+                },
                 // A consequence came first; its cause is on its way, if its task still lives.
                 Some(_) => {
                     self.task.world.within(ROOT_CAUSE_WAIT, runs.next()).await.unwrap_or_default()
                 }
             };
             match next {
-                Some(Ok(reply)) => replies.push(reply),
+                Some(Ok((part, reply))) => {
+                    replies.push(reply);
+                    if !runs.is_empty() {
+                        let request = part.request(session, step, Vec::new(), inter_op, trace);
+                        ended.extend(part.client.stay_run(request));
+                    }
+                }
                 Some(Err(error)) if error.is_derived() => {
                     derived.get_or_insert(error);
                 }
@@ -656,17 +716,26 @@ impl PlanPart {
         inter_op: Option<usize>,
         trace: bool,
     ) -> Result<RunGraphReply> {
-        self.client
-            .run_graph(RunGraph {
-                session: session.to_owned(),
-                graph: self.registration.graph.clone(),
-                step: step.0,
-                args,
-                inter_op,
-                trace,
-                ..RunGraph::default()
-            })
-            .await
+        self.client.run_graph(self.request(session, step, args, inter_op, trace)).await
+    }
+
+    fn request(
+        &self,
+        session: &str,
+        step: StepId,
+        args: Vec<Tensor>,
+        inter_op: Option<usize>,
+        trace: bool,
+    ) -> RunGraph {
+        RunGraph {
+            session: session.to_owned(),
+            graph: self.registration.graph.clone(),
+            step: step.0,
+            args,
+            inter_op,
+            trace,
+            ..RunGraph::default()
+        }
     }
 
     fn blame(&self, error: Error) -> Error {

@@ -6,11 +6,14 @@
 //! somebody asks: the question may have come when the step was over.
 
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Instant;
 
 use rustc_hash::FxHashMap;
 use tensorfleet_framework::{Rendezvous, Resources, StepId, step_resources};
-use tensorfleet_runtime::LocalRendezvous;
+use tensorfleet_runtime::{LocalRendezvous, StepLook};
 use tensorfleet_tensor::{Error, aborted};
+
+use crate::kept::{Calls, Kept};
 
 /// The table of running steps.
 #[derive(Debug, Default)]
@@ -27,17 +30,35 @@ struct Entry {
     visitors: usize,
 }
 
+/// A step as an operator sees it.
+#[derive(Clone, Debug)]
+pub struct RunningStep {
+    pub id: StepId,
+    /// The session that runs the step here, if one does: others may only ask for its tensors.
+    pub session: Option<String>,
+    /// When it was first heard of here.
+    pub since: Instant,
+    pub look: StepLook,
+}
+
 /// What the partitions of one step share on this task.
 #[derive(Debug)]
 pub struct StepState {
+    since: Instant,
     pub rendezvous: Arc<LocalRendezvous>,
     pub resources: Arc<Resources>,
+    /// What durable tasks may ask for once more.
+    pub(crate) kept: Kept,
+    /// The calls that have come, to a durable task.
+    pub(crate) calls: Calls,
 }
 
 impl StepState {
     /// The state of a step that no other task takes part in.
     pub(crate) fn new() -> StepState {
-        StepState { rendezvous: Arc::default(), resources: step_resources() }
+        let (since, resources) = (Instant::now(), step_resources());
+        let (kept, calls) = (Kept::default(), Calls::default());
+        StepState { since, rendezvous: Arc::default(), resources, kept, calls }
     }
 }
 
@@ -78,6 +99,23 @@ impl Steps {
         }
     }
 
+    /// Ends a step of a session, or one that nobody runs here. Those of others go on.
+    pub fn end_of_session(&self, step: StepId, session: &str) {
+        let removed = {
+            let mut table = self.lock();
+            let is_own = |entry: &Entry| entry.session.as_deref().is_none_or(|of| of == session);
+            if table.get(&step).is_some_and(is_own) { table.remove(&step) } else { None }
+        };
+        if let Some(entry) = removed {
+            entry.abort(step);
+        }
+    }
+
+    /// Whether a session runs a step here.
+    pub fn is_of_session(&self, step: StepId, session: &str) -> bool {
+        self.lock().get(&step).is_some_and(|entry| entry.session.as_deref() == Some(session))
+    }
+
     /// Ends the steps of a session.
     pub fn end_session(&self, session: &str) {
         let ended: Vec<(StepId, Entry)> = {
@@ -95,6 +133,26 @@ impl Steps {
         for state in steps {
             state.rendezvous.abort(error.clone());
         }
+    }
+
+    /// What the steps that are known do, the oldest first.
+    pub fn look(&self) -> Vec<RunningStep> {
+        let steps: Vec<_> = {
+            let table = self.lock();
+            let steps = table
+                .iter()
+                .map(|(id, entry)| (*id, entry.session.clone(), Arc::clone(&entry.state)));
+            steps.collect()
+        };
+        let mut steps: Vec<RunningStep> = steps
+            .into_iter()
+            .map(|(id, session, state)| {
+                let look = state.rendezvous.look();
+                RunningStep { id, session, since: state.since, look }
+            })
+            .collect();
+        steps.sort_by_key(|step| step.since);
+        steps
     }
 
     /// The number of steps that are known.
@@ -168,6 +226,17 @@ mod tests {
         drop(asked);
         assert_eq!(steps.len(), 1, "the one who left had visited an earlier step");
         drop(late);
+        assert!(steps.is_empty());
+    }
+
+    #[test]
+    fn a_session_ends_no_steps_of_others() {
+        let steps = Steps::default();
+        steps.begin(STEP, "s");
+        assert!(steps.is_of_session(STEP, "s") && !steps.is_of_session(STEP, "t"));
+        steps.end_of_session(STEP, "t");
+        assert_eq!(steps.len(), 1);
+        steps.end_of_session(STEP, "s");
         assert!(steps.is_empty());
     }
 

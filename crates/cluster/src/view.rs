@@ -6,9 +6,11 @@
 use std::sync::Arc;
 
 use tensorfleet_framework::{DeviceName, Resources};
+use tensorfleet_tensor::account::Account;
 use tensorfleet_tensor::{Result, internal};
 
 use crate::client::Peers;
+use crate::owner::Owner;
 use crate::task::{LocalDevice, Task, renamed};
 use crate::threads::Threads;
 
@@ -23,31 +25,43 @@ pub struct View {
     pub peers: Arc<dyn Peers>,
     /// How much of the task's threads steps may take.
     pub threads: Threads,
+    /// Whom memory is charged to.
+    pub account: Arc<Account>,
+    /// Tasks that come back as the same ones when they die, and are waited for.
+    pub durable: Vec<DeviceName>,
 }
 
 impl View {
-    /// The view of a task that is called `name`. An isolated one has resources of its own.
+    /// The view that somebody's session or context has of a task that is called `name`. An isolated one has
+    /// resources of its own.
     pub fn new(
         task: &Task,
         name: DeviceName,
         peers: Arc<dyn Peers>,
         threads: Threads,
         isolate: bool,
+        whose: (&Owner, &str),
     ) -> View {
+        let (owner, session) = whose;
         let job = name.job.clone().unwrap_or_default();
+        let isolate = isolate || task.separation.isolate;
+        let room = task.separation.room_of(owner).and_then(|room| task.rooms.get(room));
         let devices = task
             .devices
             .iter()
-            .map(|local| {
-                let resources = if isolate {
-                    Arc::new(Resources::new(job.clone()))
-                } else {
-                    Arc::clone(&local.resources)
+            .enumerate()
+            .map(|(number, local)| {
+                let resources = match room {
+                    _ if isolate => Arc::new(Resources::new(job.clone())),
+                    Some(parts) => Arc::clone(&parts[number]),
+                    None => Arc::clone(&local.resources),
                 };
                 LocalDevice::new(renamed(&local.device, &name), resources)
             })
             .collect();
-        View { name, devices, peers, threads: threads.or(task.threads) }
+        let account = task.ledger.account(owner, session);
+        let threads = threads.or(task.threads);
+        View { name, devices, peers, threads, account, durable: Vec::new() }
     }
 
     /// The device of this task with this name.

@@ -1,17 +1,21 @@
 //! The worker of a task: runs partitions for any master.
 
+use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use rustc_hash::FxHashMap;
-use tensorfleet_framework::{Delivery, DeviceName, Parcel, ParsedKey, Rendezvous, StepId};
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use tensorfleet_framework::{
+    CallId, Delivery, DeviceName, Journal, Parcel, ParsedKey, Recalled, Rendezvous, Sent, StepId,
+};
 use tensorfleet_graph::Graph;
 use tensorfleet_planner::Device;
-use tensorfleet_tensor::{Result, aborted, invalid_argument};
+use tensorfleet_tensor::{Error, Result, aborted, internal, invalid_argument, unavailable};
 
 use crate::client::{CreateWorkerSession, Peers, RunGraph, RunGraphReply};
 use crate::debugger::Watches;
 use crate::eager::Contexts;
 use crate::engine::{Engine, Instance, RunLimits, RunOutcome, Step, ended};
+use crate::kept::{Entry, cut_off};
 use crate::remote_function::SessionFunctions;
 use crate::session::lock;
 use crate::task::Task;
@@ -96,12 +100,16 @@ impl Worker {
                 lives
             });
         }
-        sessions.entry(request.handle).or_insert_with_key(|handle| {
+        sessions.entry(request.handle.clone()).or_insert_with_key(|handle| {
             let isolate = request.isolate_session_state;
-            let view =
-                Arc::new(View::new(&self.task, request.task_name, peers, request.threads, isolate));
+            let (name, threads) = (request.task_name.clone(), request.threads);
+            let whose = (&request.owner, &*format!("session {handle}"));
+            let mut view = View::new(&self.task, name, peers, threads, isolate, whose);
+            view.durable.clone_from(&request.durable);
+            let view = Arc::new(view);
             let remote = SessionFunctions {
                 session: handle.clone(),
+                made: request,
                 task: Arc::clone(&self.task),
                 view: Arc::clone(&view),
             };
@@ -141,7 +149,7 @@ impl Worker {
             None => session.engine.instantiate(graph)?,
             Some(watches) => {
                 let watched = watches.watched(graph, &self.task.registry)?;
-                watches.publish_graph(&watched)?;
+                watches.publish_graph(&watched, &self.task.registry)?;
                 session.engine.instantiate(&watched)?
             }
         };
@@ -169,16 +177,46 @@ impl Worker {
         let id = StepId(request.step);
         let step = Step { id, state: self.task.steps.begin(id, &request.session) };
         let rendezvous = &step.state.rendezvous;
+        let journal = session.engine.journal();
+        let call = journal.map(|_| CallId {
+            session: FxBuildHasher.hash_one(&request.session),
+            step: request.step,
+            device: session.engine.device_of(&graph),
+        });
+        // A master that lost the answer of a durable task makes the call again.
+        let entry = call.map(|call| step.state.calls.enter(call));
+        let first = match entry {
+            None => None,
+            Some(Entry::First(first)) => Some(first),
+            Some(Entry::Again(before)) => {
+                before.done().await?;
+                return match request.recv_keys.first() {
+                    None => Ok(RunGraphReply::default()),
+                    Some(key) => Err(self.not_kept(key)),
+                };
+            }
+        };
+        if let (Some(journal), Some(call), Some(first)) = (journal, call, &first)
+            && let Some(recalled) = journal.recall(call)
+        {
+            let reply = self.recalled(&**journal, call, recalled, &request.recv_keys)?;
+            first.is_done();
+            return Ok(reply);
+        }
         for (key, tensor) in request.sends {
             rendezvous.send(&key, Parcel { tensor, is_dead: false })?;
         }
-        let limits = RunLimits { inter_op: request.inter_op, trace: request.trace };
+        let RunGraph { inter_op, trace, .. } = request;
+        let limits = RunLimits { inter_op, trace, is_fetched: true, call };
         let outcome = session
             .engine
             .run(&graph, &step, request.args, limits)
             .await
             .inspect_err(|error| rendezvous.abort(error.clone().derived()));
         let RunOutcome { retvals, trace } = outcome?;
+        if let Some(first) = first {
+            first.is_done();
+        }
         let mut reply = RunGraphReply { retvals, recvs: Vec::new(), trace };
         for key in request.recv_keys {
             let parcel = match rendezvous.recv(&key)? {
@@ -186,8 +224,10 @@ impl Worker {
                 Delivery::Later(parcel) => parcel.await?,
             };
             if parcel.is_dead {
-                return Err(invalid_argument!(
-                    "The tensor returned for {} was not valid.",
+                return Err(internal!(
+                    "Failed to fetch outputs for step {}. (Original error message: The tensor returned for \
+                     {} was not valid.)",
+                    id.0,
                     edge(&key)
                 ));
             }
@@ -196,21 +236,64 @@ impl Worker {
         Ok(reply)
     }
 
+    /// The answer of a call that was made in a former life of the task.
+    fn recalled(
+        &self,
+        journal: &dyn Journal,
+        call: CallId,
+        recalled: Recalled,
+        keys: &[String],
+    ) -> Result<RunGraphReply> {
+        if recalled == Recalled::Cut {
+            return Err(cut_off());
+        }
+        tracing::info!("step {} was done before the restart, and is answered again", call.step);
+        let mut reply = RunGraphReply::default();
+        for key in keys {
+            match journal.recall_sent(StepId(call.step), call.device, key) {
+                Some(Sent::Kept(parcel)) => reply.recvs.push((key.clone(), parcel.tensor)),
+                _ => return Err(self.not_kept(key)),
+            }
+        }
+        Ok(reply)
+    }
+
+    fn not_kept(&self, key: &str) -> Error {
+        aborted!(
+            "the step was done on {} before that died, but the value of {} is lost: only small ones are \
+             kept with the changes of their step",
+            self.task.name,
+            edge(key)
+        )
+    }
+
     /// Ends a step.
     pub fn cleanup_graph(&self, step: StepId) {
+        if let Some(journal) = self.task.devices[0].resources.journal() {
+            journal.forget_calls(step);
+        }
         self.task.steps.end(step);
         self.task.collectives.end_step(step);
     }
 
-    /// Forgets the resources in containers; no container means the default one.
+    /// Forgets the resources in containers; no container means the default one. A container may be one
+    /// of a room: see `in_room`.
     pub async fn cleanup_all(&self, containers: &[String]) -> Result<()> {
         let unit = self.task.devices.first().and_then(|local| local.resources.begin_unit());
-        for local in &self.task.devices {
+        for (number, local) in self.task.devices.iter().enumerate() {
             if containers.is_empty() {
                 local.resources.cleanup("", unit.as_deref())?;
             }
             for container in containers {
-                local.resources.cleanup(container, unit.as_deref())?;
+                match container.split_once(WALL) {
+                    None => local.resources.cleanup(container, unit.as_deref())?,
+                    // A task without the room has nothing in it.
+                    Some((room, container)) => {
+                        if let Some(parts) = self.task.rooms.get(room) {
+                            parts[number].cleanup(container, unit.as_deref())?;
+                        }
+                    }
+                }
             }
         }
         ended(unit).await
@@ -222,12 +305,13 @@ impl Worker {
         let source = DeviceName::parse(parsed.src_device)?;
         let unknown = || invalid_argument!("{} unknown device.", parsed.src_device);
         let local = source.local().ok_or_else(unknown)?;
-        let device = self
+        let number = self
             .task
             .devices
             .iter()
-            .find(|device| device.device.name.local().as_ref() == Some(&local))
+            .position(|device| device.device.name.local().as_ref() == Some(&local))
             .ok_or_else(unknown)?;
+        let device = &self.task.devices[number];
         if device.device.incarnation != parsed.src_incarnation {
             return Err(aborted!(
                 "RecvTensor expects a different device incarnation: {} vs. {}. Your worker job (\"{}\") was \
@@ -238,12 +322,35 @@ impl Worker {
             )
             .worker_restarted());
         }
+        let sent = device.resources.journal().map(|j| j.recall_sent(step, number as u32, key));
+        match sent.flatten() {
+            None => {}
+            Some(Sent::Kept(parcel)) => return Ok(parcel),
+            Some(Sent::Lost(Recalled::Cut)) => return Err(cut_off()),
+            Some(Sent::Lost(Recalled::Done)) => return Err(self.not_kept(key)),
+        }
         let visit = self.task.steps.visit(step);
+        if let Some(parcel) = visit.state.kept.get(key) {
+            return Ok(parcel);
+        }
         match visit.state.rendezvous.recv(key)? {
             Delivery::Now(parcel) => Ok(parcel),
-            Delivery::Later(parcel) => parcel.await,
+            Delivery::Later(_) if visit.state.kept.is_sent(key) => Err(unavailable!(
+                "{} was fetched from {} before, and lost on the way",
+                edge(key),
+                self.task.name
+            )),
+            Delivery::Later(parcel) => visit.state.kept.wait(key, parcel).await,
         }
     }
+}
+
+/// What stands between a room and a container when masters speak of both.
+const WALL: char = '\0';
+
+/// How masters call a container of a room.
+pub(crate) fn in_room(room: &str, container: &str) -> String {
+    format!("{room}{WALL}{container}")
 }
 
 fn edge(key: &str) -> &str {
@@ -251,5 +358,5 @@ fn edge(key: &str) -> &str {
 }
 
 fn graph_not_found(handle: &str) -> tensorfleet_tensor::Error {
-    aborted!("Graph handle is not found: {handle}")
+    aborted!("Graph handle is not found: {handle}").worker_restarted()
 }

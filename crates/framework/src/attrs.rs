@@ -1,23 +1,37 @@
 //! The attributes of a node as a kernel's constructor reads them.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use bytes::Bytes;
+use tensorfleet_files::FileSystem;
 use tensorfleet_graph::{AttrList, AttrMap, AttrValue, Func, Node, ValueType};
 use tensorfleet_tensor::{DType, Error, PartialShape, Result, Tensor, invalid_argument};
 
-use crate::Changer;
+use crate::policy::files_under;
+use crate::{Changer, OpPolicy};
 
 /// A node seen by its kernel: complete, typed attributes.
 #[derive(Clone, Copy, Debug)]
 pub struct Attrs<'a> {
     node: &'a Node,
+    policy: Option<&'a Arc<dyn OpPolicy>>,
 }
 
 impl<'a> Attrs<'a> {
     /// Reads the attributes of `node`.
     pub fn new(node: &'a Node) -> Attrs<'a> {
-        Attrs { node }
+        Attrs { node, policy: None }
+    }
+
+    /// Reads the attributes of a node under a policy.
+    pub fn under(node: &'a Node, policy: Option<&'a Arc<dyn OpPolicy>>) -> Attrs<'a> {
+        Attrs { node, policy }
+    }
+
+    /// The files that the kernel sees while it is made.
+    pub fn files(&self) -> Arc<dyn FileSystem> {
+        files_under(self.policy)
     }
 
     /// The node itself.

@@ -5,11 +5,14 @@ use std::sync::{Arc, Weak, mpsc};
 use std::thread;
 use std::time::Duration;
 
+use tensorfleet_files::FileSystem;
+use tensorfleet_tensor::account::Account;
 use tensorfleet_tensor::{Error, Result, cancelled, internal};
 
+use crate::policy::files_under;
 use crate::{
-    BoxFuture, Delivery, FunctionRunner, Parcel, Rendezvous, Resources, StepContext, StepId,
-    Surroundings, step_resources,
+    BoxFuture, Delivery, FunctionRunner, OpPolicy, Parcel, Rendezvous, Resources, StepContext,
+    StepId, Surroundings, step_resources,
 };
 
 /// Runs futures on the threads that compute, so that they go on while nobody awaits them.
@@ -71,6 +74,8 @@ pub struct Background {
     functions: Arc<dyn FunctionRunner>,
     spawner: Arc<dyn Spawn>,
     parallelism: usize,
+    policy: Option<Arc<dyn OpPolicy>>,
+    account: Option<Arc<Account>>,
 }
 
 impl Background {
@@ -82,6 +87,8 @@ impl Background {
             functions: Arc::clone(&step.functions),
             spawner: Arc::clone(&step.spawner),
             parallelism: step.parallelism,
+            policy: step.policy.clone(),
+            account: step.account.clone(),
         }
     }
 
@@ -107,6 +114,16 @@ impl Background {
         &self.spawner
     }
 
+    /// Whom memory is charged to.
+    pub fn account(&self) -> Option<&Arc<Account>> {
+        self.account.as_ref()
+    }
+
+    /// The files that ops see.
+    pub fn files(&self) -> Arc<dyn FileSystem> {
+        files_under(self.policy.as_ref())
+    }
+
     /// How many threads there are.
     pub fn parallelism(&self) -> usize {
         self.parallelism
@@ -122,6 +139,8 @@ impl Background {
             functions: Arc::clone(&self.functions),
             spawner: Arc::clone(&self.spawner),
             parallelism: self.parallelism,
+            policy: self.policy.clone(),
+            account: self.account.clone(),
         };
         let unit = surroundings.resources.begin_unit();
         Ok(surroundings.step(StepId(0), step_resources(), Arc::new(NoPeers), unit))

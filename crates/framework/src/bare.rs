@@ -20,6 +20,8 @@ impl StepContext {
             functions: Arc::new(NoFunctions),
             spawner: Arc::new(NoBackground),
             parallelism: 1,
+            policy: None,
+            account: None,
         };
         surroundings.step(StepId(0), step_resources(), Arc::new(NoPeers), None)
     }

@@ -1,6 +1,8 @@
-//! The journal of a task: where every change of its variables is told, under the lock of what changes.
+//! The journal of a task: where every change of what outlives a step is told, under the lock of what
+//! changes.
 //!
-//! A change is told as the op that made it with its inputs, so that the same kernel can make it again.
+//! A change of variables is told as the op that made it with its inputs, so that the same kernel can
+//! make it again; other resources tell what happened to them, see `durable`.
 //! Tasks without a journal pay one look at an empty option for it.
 
 use std::fmt;
@@ -10,26 +12,41 @@ use std::sync::{Arc, RwLockReadGuard};
 use tensorfleet_graph::Node;
 use tensorfleet_tensor::{DType, Result, failed_precondition, unimplemented_error};
 
-use crate::{BoxFuture, Value, Variable};
+use crate::{BoxFuture, CallId, Durable, Event, Parcel, Recalled, Sent, StepId, Value, Variable};
 
 /// Where a task tells what it changes.
 pub trait Journal: fmt::Debug + Send + Sync {
     /// Begins the changes of a step on this task, which survive a crash together or not at all.
     fn begin(&self) -> Arc<dyn Unit>;
 
+    /// The same for a call of a master, which may be made again after a crash.
+    fn begin_call(&self, call: CallId) -> Arc<dyn Unit>;
+
+    /// What became of a call in a former life of the task; nothing if it changed nothing then.
+    fn recall(&self, call: CallId) -> Option<Recalled>;
+
+    /// What a step that was done in a former life had sent from a device under a key.
+    fn recall_sent(&self, step: StepId, device: u32, key: &str) -> Option<Sent>;
+
+    /// Forgets what became of the calls of a step: nobody will ask any more.
+    fn forget_calls(&self, step: StepId);
+
     /// Tells that a variable can be found from now on, and returns the number that it is known by.
     /// Called under the lock of the resources.
     fn created(&self, variable: &Variable, place: &Place<'_>) -> u64;
+
+    /// The same for a resource that is no variable. An error if it cannot be told what it is.
+    fn described(&self, resource: &dyn Durable, place: &Place<'_>) -> Result<u64>;
 }
 
-/// Where a variable is found.
+/// Where a variable or another resource is found.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     /// The number of the device.
     pub device: u32,
     pub container: &'a str,
     pub name: &'a str,
-    /// The type of the resource that holds the variable.
+    /// The type of the resource, or of the one that holds the variable.
     pub type_name: &'static str,
 }
 
@@ -42,8 +59,15 @@ pub trait Unit: fmt::Debug + Send + Sync {
     /// Tells a change. Called under the locks of the variables.
     fn changed(&self, change: &RecordedOp<'_>, variables: &[u64], failed: bool);
 
-    /// Tells that variables cannot be found any more. Called under the lock of the resources.
-    fn deleted(&self, variables: &[u64]);
+    /// Tells what the step sends to others: who makes the call again may need it.
+    fn sent(&self, key: &str, parcel: &Parcel);
+
+    /// Tells what happened to a resource that is no variable. Called under its lock.
+    fn happened(&self, resource: u64, event: &Event, failed: bool);
+
+    /// Tells that variables and other resources cannot be found any more. Called under the lock of
+    /// the resources.
+    fn deleted(&self, resources: &[u64]);
 
     /// Ends the unit; what is to be waited for before anybody may rely on it. Nothing if nothing
     /// has changed.

@@ -7,8 +7,8 @@ use tensorfleet_tensor::{Result, Tensor, internal};
 
 use crate::rendezvous::FrameIteration;
 use crate::{
-    Attrs, BoxFuture, Change, Changer, Pointwise, RecordedOp, Resource, StepContext, Value, Values,
-    Variable,
+    Attrs, Awaited, BoxFuture, Change, Changer, Pointwise, RecordedOp, Resource, StepContext,
+    Value, Values, Variable,
 };
 
 /// A node's computation. Made once when its graph is instantiated, then run in every step, possibly
@@ -88,6 +88,11 @@ pub trait AsyncKernel: fmt::Debug + Send + Sync + 'static {
 
     /// Starts the computation.
     fn start(&self, ctx: AsyncContext) -> Result<Started>;
+
+    /// What an operator is told that it waits for.
+    fn awaits(&self) -> Awaited {
+        Awaited::Resource
+    }
 }
 
 /// How far a waiting kernel got at once.

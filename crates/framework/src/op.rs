@@ -3,10 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use tensorfleet_graph::{ControlFlow, Nature};
 use tensorfleet_tensor::{DType, Result};
 
 use crate::kernel::{AsyncKernel, Kernel};
-use crate::{Attrs, ControlFlow, GradientFn, ShapeFn};
+use crate::{Attrs, GradientFn, ShapeFn};
 
 /// An op: its definition, word for word TensorFlow's, and how to compute it.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +23,8 @@ pub struct Op {
     pub aggregate: bool,
     pub allows_uninitialized_input: bool,
     pub distributed_communication: bool,
+    /// What planners must know of it; what it means to the executor follows from its kernels.
+    pub nature: Nature,
     /// Implementations; the first whose device and types fit a node is used.
     pub kernels: &'static [KernelDef],
     /// What is known of the outputs' shapes; without it nothing.
@@ -44,6 +47,7 @@ impl Op {
         aggregate: false,
         allows_uninitialized_input: false,
         distributed_communication: false,
+        nature: Nature::PLAIN,
         kernels: &[],
         shape: None,
         gradient: None,
@@ -115,6 +119,14 @@ pub const fn control_flow(what: ControlFlow) -> KernelDef {
 }
 
 impl KernelDef {
+    /// What the executor does with such nodes, if it needs no kernel for them.
+    pub(crate) fn control_flow(&self) -> Option<ControlFlow> {
+        match self.create {
+            Create::ControlFlow(what) => Some(what),
+            Create::Compute(_) | Create::Async(_) => None,
+        }
+    }
+
     /// Restricts the kernel to nodes whose attribute `attr` is one of `types`.
     #[must_use]
     pub const fn types(mut self, attr: &'static str, types: &'static [DType]) -> KernelDef {

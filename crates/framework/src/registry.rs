@@ -3,18 +3,26 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use tensorfleet_graph::{Node, OpDef, OpLookup, op_def_text};
-use tensorfleet_tensor::{Result, invalid_argument, not_found, unimplemented_error};
+use tensorfleet_files::FileSystem;
+use tensorfleet_graph::{Nature, Node, OpDef, OpLookup, op_def_text};
+use tensorfleet_tensor::{
+    Result, invalid_argument, not_found, permission_denied, unimplemented_error,
+};
 
-use crate::{Attrs, GradientFn, Implementation, KernelDef, Op, ShapeFn};
+use crate::policy::files_under;
+use crate::{Attrs, DurableType, GradientFn, Implementation, KernelDef, Op, OpPolicy, ShapeFn};
 
 /// All known ops by name. A value: two servers of one process may know different ops.
 #[derive(Debug)]
 pub struct Registry {
     ops: FxHashMap<&'static str, Registered>,
+    /// Which of them get no kernels.
+    policy: Option<Arc<dyn OpPolicy>>,
+    /// The resources of these ops that can be kept, other than variables.
+    durable: &'static [DurableType],
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Registered {
     op: Op,
     def: Arc<OpDef>,
@@ -23,7 +31,7 @@ struct Registered {
 impl Registry {
     /// Reads the definitions of `ops`. An error is a mistake in a definition.
     pub fn new<'a>(ops: impl IntoIterator<Item = &'a Op>) -> Result<Registry> {
-        let mut registry = Registry { ops: FxHashMap::default() };
+        let mut registry = Registry { ops: FxHashMap::default(), policy: None, durable: &[] };
         for op in ops {
             let mut def = op_def_text::parse(op.name, op.inputs, op.outputs, op.attrs)?;
             def.is_stateful = op.stateful;
@@ -31,12 +39,48 @@ impl Registry {
             def.is_aggregate = op.aggregate;
             def.allows_uninitialized_input = op.allows_uninitialized_input;
             def.is_distributed_communication = op.distributed_communication;
+            let control_flow = op.kernels.iter().find_map(KernelDef::control_flow);
+            def.nature = Nature { control_flow, ..op.nature };
             let registered = Registered { op: *op, def: Arc::new(def) };
             if registry.ops.insert(op.name, registered).is_some() {
                 return Err(invalid_argument!("op {} is registered twice", op.name));
             }
         }
         Ok(registry)
+    }
+
+    /// The same ops under a policy.
+    #[must_use]
+    pub fn under(&self, policy: Arc<dyn OpPolicy>) -> Registry {
+        Registry { ops: self.ops.clone(), policy: Some(policy), durable: self.durable }
+    }
+
+    /// The same ops, whose resources of these types a journal can make again.
+    #[must_use]
+    pub fn keeping(self, durable: &'static [DurableType]) -> Registry {
+        Registry { durable, ..self }
+    }
+
+    /// How resources of a type are made again, if they can be.
+    pub fn durable_type(&self, type_name: &str) -> Option<&'static DurableType> {
+        self.durable.iter().find(|durable| durable.type_name == type_name)
+    }
+
+    /// The policy, if there is one.
+    pub fn policy(&self) -> Option<&Arc<dyn OpPolicy>> {
+        self.policy.as_ref()
+    }
+
+    /// The files that ops see.
+    pub fn files(&self) -> Arc<dyn FileSystem> {
+        files_under(self.policy.as_ref())
+    }
+
+    fn check_allowed(&self, node: &Node, touches_files: bool) -> Result<()> {
+        match self.policy.as_ref().and_then(|policy| policy.refuse(node, touches_files)) {
+            Some(why) => Err(permission_denied!("{why}").at_node(&node.name)),
+            None => Ok(()),
+        }
     }
 
     /// All ops, sorted by name.
@@ -71,11 +115,19 @@ impl Registry {
             )
             .at_node(&node.name));
         };
-        let attrs = Attrs::new(node);
+        // Before there is a kernel, because some look at files when they are made.
+        self.check_allowed(node, false)?;
+        let attrs = Attrs::under(node, self.policy.as_ref());
         let kernels = registered.op.kernels;
         let fitting = |k: &&KernelDef| k.device == device_kind && k.supports(&attrs);
         match kernels.iter().find(fitting) {
-            Some(kernel) => kernel.create(&attrs).map_err(|error| error.at_node(&node.name)),
+            Some(kernel) => {
+                let made = kernel.create(&attrs).map_err(|error| error.at_node(&node.name))?;
+                if matches!(&made, Implementation::Compute(kernel) if kernel.blocks()) {
+                    self.check_allowed(node, true)?;
+                }
+                Ok(made)
+            }
             None => Err(no_kernel(node, kernels, device_kind)),
         }
     }

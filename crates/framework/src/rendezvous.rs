@@ -3,11 +3,11 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use tensorfleet_tensor::{Error, Result, Shape, Tensor, invalid_argument};
 
-use crate::Collectives;
+use crate::{Collectives, Watched};
 
 /// A future that a kernel or a rendezvous hands out.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send + 'static>>;
@@ -53,6 +53,9 @@ pub trait Rendezvous: fmt::Debug + Send + Sync {
 
     /// Fails everybody who waits or will wait.
     fn abort(&self, error: Error);
+
+    /// Lets operators look at work of the step that has to wait.
+    fn watch(&self, _: Weak<dyn Watched>) {}
 
     /// The way to the other members of collectives, where there is one.
     fn collectives(&self) -> Option<Arc<dyn Collectives>> {

@@ -1,6 +1,10 @@
 //! Resources: everything that outlives a step, found by container and name.
+//!
+//! A device has one table of them. [`Resources::room`] is a door to a part of it: whoever has the door
+//! finds nothing else, whatever names it says, and nobody finds the part without the door.
 
 use std::any::{Any, TypeId};
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
@@ -10,7 +14,7 @@ use tensorfleet_tensor::{
     not_found,
 };
 
-use crate::{Journal, Place, Unit, Variable};
+use crate::{Durable, Journal, Measure, Measured, Place, Unit, Variable};
 
 /// Something that ops keep between steps: a variable, a queue, a table.
 pub trait Resource: Any + fmt::Debug + Send + Sync {
@@ -20,6 +24,16 @@ pub trait Resource: Any + fmt::Debug + Send + Sync {
     /// The variable that this is, if it is one: its changes are told to the task's journal.
     fn variable(&self) -> Option<&Variable> {
         None
+    }
+
+    /// The resource as the task's journal keeps it, if it can.
+    fn durable(&self) -> Option<&dyn Durable> {
+        None
+    }
+
+    /// What it holds, for operators.
+    fn measure(&self) -> Measure {
+        Measure::default()
     }
 }
 
@@ -31,14 +45,20 @@ const ANONYMOUS: &str = "Anonymous";
 /// Containers by name; in each, resources by type and name.
 type Containers = FxHashMap<String, FxHashMap<(TypeId, String), Entry>>;
 
+/// What stands between a room and the container in it. No room has it in its name.
+const WALL: char = '\0';
+
 /// The resources of one device, or of one step.
 #[derive(Default)]
 pub struct Resources {
     default_container: String,
-    containers: Mutex<Containers>,
+    /// The part of the table that is seen; none for what is in no room.
+    room: String,
+    containers: Arc<Mutex<Containers>>,
+    /// Their names can be guessed, so that each room has its own.
     anonymous: Mutex<Anonymous>,
     /// Where changes are told, and the number of the device there.
-    journal: OnceLock<(Arc<dyn Journal>, u32)>,
+    journal: Arc<OnceLock<(Arc<dyn Journal>, u32)>>,
 }
 
 /// Resources that live as long as a handle of theirs. They are listed because a handle may travel as
@@ -46,16 +66,25 @@ pub struct Resources {
 #[derive(Default)]
 struct Anonymous {
     made: u64,
-    listed: FxHashMap<String, Weak<dyn Any + Send + Sync>>,
+    listed: FxHashMap<String, Listed>,
     /// At how many entries those that are gone are taken off the list.
     sweep_at: usize,
+}
+
+/// A resource that only its handles keep.
+struct Listed {
+    resource: Weak<dyn Any + Send + Sync>,
+    type_name: &'static str,
+    measure: fn(&Shared) -> Measure,
 }
 
 struct Entry {
     resource: Shared,
     type_name: &'static str,
+    measure: fn(&Shared) -> Measure,
     debug: fn(&Shared) -> String,
     variable: fn(&Shared) -> Option<&Variable>,
+    durable: fn(&Shared) -> Option<&dyn Durable>,
 }
 
 impl fmt::Debug for Resources {
@@ -77,6 +106,17 @@ impl Resources {
         Resources { default_container: default_container.into(), ..Resources::default() }
     }
 
+    /// The door to a room of the same device, which need not have been there before.
+    pub fn room(&self, name: &str) -> Resources {
+        Resources {
+            default_container: self.default_container.clone(),
+            room: name.replace(WALL, ""),
+            containers: Arc::clone(&self.containers),
+            anonymous: Mutex::default(),
+            journal: Arc::clone(&self.journal),
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Containers> {
         self.containers.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
@@ -96,6 +136,11 @@ impl Resources {
         self.journal.get().map(|(journal, _)| journal.begin())
     }
 
+    /// Where changes are told, if they are.
+    pub fn journal(&self) -> Option<&Arc<dyn Journal>> {
+        self.journal.get().map(|(journal, _)| journal)
+    }
+
     /// Visits all variables that can be found, with their containers and names.
     pub fn for_each_variable(&self, mut visit: impl FnMut(&Variable, &str, &str, &'static str)) {
         for (container, entries) in self.lock().iter() {
@@ -107,19 +152,74 @@ impl Resources {
         }
     }
 
-    /// Makes a resource known to the journal. Called under the lock.
-    fn tell_created<R: Resource>(&self, container: &str, name: &str, resource: &R) {
-        if let Some((journal, device)) = self.journal.get()
-            && let Some(variable) = resource.variable()
-        {
-            let type_name = R::TYPE_NAME;
-            let place = Place { device: *device, container, name, type_name };
-            variable.set_number(journal.created(variable, &place));
+    /// Visits all other resources that the journal keeps.
+    pub fn for_each_durable(&self, mut visit: impl FnMut(&dyn Durable, &str, &str, &'static str)) {
+        // Looking at all of a table takes a while, so nobody else waits for it here.
+        let mut found = Vec::new();
+        for (container, entries) in self.lock().iter() {
+            for ((_, name), Entry { resource, type_name, durable, .. }) in entries {
+                let names = (container.clone(), name.clone());
+                found.push((names, *type_name, Arc::clone(resource), *durable));
+            }
+        }
+        for ((container, name), type_name, resource, durable) in found {
+            if let Some(durable) = durable(&resource)
+                && durable.kept().number().is_some()
+            {
+                visit(durable, &container, &name, type_name);
+            }
         }
     }
 
+    /// What all resources are and hold, those without a name included.
+    pub fn measure(&self) -> Vec<Measured> {
+        // Looking at a resource may take its lock, so nobody else waits for it here.
+        let mut found = Vec::new();
+        for (container, entries) in self.lock().iter() {
+            for ((_, name), entry) in entries {
+                let Entry { resource, type_name, measure, .. } = entry;
+                let names = (container.clone(), name.clone(), entry.number().is_some());
+                found.push((names, *type_name, Arc::clone(resource), *measure));
+            }
+        }
+        let anonymous = self.anonymous.lock().unwrap_or_else(|p| p.into_inner());
+        for (name, Listed { resource, type_name, measure }) in &anonymous.listed {
+            if let Some(resource) = resource.upgrade() {
+                let names = (ANONYMOUS.to_owned(), name.clone(), false);
+                found.push((names, *type_name, resource, *measure));
+            }
+        }
+        drop(anonymous);
+        let measured = found.into_iter().map(|(names, type_name, resource, measure)| {
+            let ((container, name, durable), measure) = (names, measure(&resource));
+            Measured { container, name, type_name, durable, measure }
+        });
+        measured.collect()
+    }
+
+    /// Makes a resource known to the journal. Called under the lock.
+    fn tell_created<R: Resource>(&self, container: &str, name: &str, resource: &R) -> Result<()> {
+        let Some((journal, device)) = self.journal.get() else { return Ok(()) };
+        let place = Place { device: *device, container, name, type_name: R::TYPE_NAME };
+        if let Some(variable) = resource.variable() {
+            variable.set_number(journal.created(variable, &place));
+        } else if let Some(durable) = resource.durable() {
+            durable.kept().set_number(journal.described(durable, &place)?);
+        }
+        Ok(())
+    }
+
+    /// The container that a name means.
     fn container<'a>(&'a self, name: &'a str) -> &'a str {
         if name.is_empty() { &self.default_container } else { name }
+    }
+
+    /// How the table calls a container. No two containers have one name, whatever clients call them.
+    fn key<'a>(&self, container: &'a str) -> Cow<'a, str> {
+        if self.room.is_empty() && !container.contains(WALL) {
+            return Cow::Borrowed(container);
+        }
+        Cow::Owned(format!("{}{WALL}{container}", self.room))
     }
 
     /// Finds a resource, or makes it under the same lock.
@@ -129,14 +229,36 @@ impl Resources {
         name: &str,
         create: impl FnOnce() -> Result<R>,
     ) -> Result<Arc<R>> {
-        let container = self.container(container);
+        self.find_or_create(container, name, true, create)
+    }
+
+    /// The same for what belongs to its maker, who alone knows the name: no journal keeps it.
+    pub fn lookup_or_create_private<R: Resource>(
+        &self,
+        container: &str,
+        name: &str,
+        create: impl FnOnce() -> Result<R>,
+    ) -> Result<Arc<R>> {
+        self.find_or_create(container, name, false, create)
+    }
+
+    fn find_or_create<R: Resource>(
+        &self,
+        container: &str,
+        name: &str,
+        keep: bool,
+        create: impl FnOnce() -> Result<R>,
+    ) -> Result<Arc<R>> {
+        let key = self.key(self.container(container));
         let mut containers = self.lock();
-        let entries = containers.entry(container.to_owned()).or_default();
+        let entries = containers.entry(key.to_string()).or_default();
         if let Some(entry) = entries.get(&(TypeId::of::<R>(), name.to_owned())) {
             return downcast(&entry.resource);
         }
         let resource = Arc::new(create()?);
-        self.tell_created(container, name, &*resource);
+        if keep {
+            self.tell_created(&key, name, &*resource)?;
+        }
         entries.insert((TypeId::of::<R>(), name.to_owned()), entry(&resource));
         Ok(resource)
     }
@@ -144,12 +266,27 @@ impl Resources {
     /// Adds a resource whose name must be free.
     pub fn create<R: Resource>(&self, container: &str, name: &str, resource: Arc<R>) -> Result<()> {
         let container = self.container(container);
+        self.create_at(&self.key(container), container, name, resource)
+    }
+
+    /// Adds a resource where a journal says that it was, in whichever room.
+    pub fn restore<R: Resource>(&self, place: &str, name: &str, resource: Arc<R>) -> Result<()> {
+        self.create_at(place, place, name, resource)
+    }
+
+    fn create_at<R: Resource>(
+        &self,
+        key: &str,
+        container: &str,
+        name: &str,
+        resource: Arc<R>,
+    ) -> Result<()> {
         let mut containers = self.lock();
-        let entries = containers.entry(container.to_owned()).or_default();
+        let entries = containers.entry(key.to_owned()).or_default();
         if entries.contains_key(&(TypeId::of::<R>(), name.to_owned())) {
             return Err(already_exists!("Resource {container}/{name}/{}", R::TYPE_NAME));
         }
-        self.tell_created(container, name, &*resource);
+        self.tell_created(key, name, &*resource)?;
         entries.insert((TypeId::of::<R>(), name.to_owned()), entry(&resource));
         Ok(())
     }
@@ -158,7 +295,7 @@ impl Resources {
     pub fn lookup<R: Resource>(&self, container: &str, name: &str) -> Result<Arc<R>> {
         let container = self.container(container);
         let containers = self.lock();
-        let Some(entries) = containers.get(container) else {
+        let Some(entries) = containers.get(&*self.key(container)) else {
             return Err(not_found!(
                 "Container {container} does not exist. (Could not find resource: {container}/{name})"
             ));
@@ -199,11 +336,16 @@ impl Resources {
         let name = format!("{kind}{}", anonymous.made);
         anonymous.made += 1;
         if anonymous.listed.len() >= anonymous.sweep_at {
-            anonymous.listed.retain(|_, resource| resource.strong_count() > 0);
+            anonymous.listed.retain(|_, listed| listed.resource.strong_count() > 0);
             anonymous.sweep_at = (2 * anonymous.listed.len()).max(64);
         }
         let shared: Shared = Arc::clone(&resource) as Shared;
-        anonymous.listed.insert(name.clone(), Arc::downgrade(&shared));
+        let listed = Listed {
+            resource: Arc::downgrade(&shared),
+            type_name: R::TYPE_NAME,
+            measure: measure::<R>,
+        };
+        anonymous.listed.insert(name.clone(), listed);
         anonymous_handle(device, &name, resource)
     }
 
@@ -220,7 +362,7 @@ impl Resources {
         anonymous
             .listed
             .get(name)
-            .and_then(Weak::upgrade)
+            .and_then(|listed| listed.resource.upgrade())
             .ok_or_else(|| not_found!("Resource {ANONYMOUS}/{name} does not exist."))
     }
 
@@ -229,7 +371,7 @@ impl Resources {
         let container = self.container(container);
         let removed = self
             .lock()
-            .get_mut(container)
+            .get_mut(&*self.key(container))
             .and_then(|entries| entries.remove(&(TypeId::of::<R>(), name.to_owned())));
         match removed {
             Some(_) => Ok(()),
@@ -245,21 +387,21 @@ impl Resources {
         let container = self.container(&handle.container);
         let _gate = unit.map(|unit| unit.enter()).transpose()?;
         let mut containers = self.lock();
-        let Some(entries) = containers.get_mut(container) else {
+        let Some(entries) = containers.get_mut(&*self.key(container)) else {
             return Err(not_found!("Container {container} does not exist."));
         };
         let before = entries.len();
-        let mut variables = Vec::new();
+        let mut numbers = Vec::new();
         entries.retain(|(_, name), entry| {
             let same_type = handle.type_name.is_empty() || handle.type_name == entry.type_name;
             let stays = *name != handle.name || !same_type;
             if !stays {
-                variables.extend(entry.number());
+                numbers.extend(entry.number());
             }
             stays
         });
-        if let Some(unit) = unit.filter(|_| !variables.is_empty()) {
-            unit.deleted(&variables);
+        if let Some(unit) = unit.filter(|_| !numbers.is_empty()) {
+            unit.deleted(&numbers);
         }
         if entries.len() == before {
             return Err(not_found!(
@@ -275,11 +417,11 @@ impl Resources {
         let container = self.container(container);
         let _gate = unit.map(|unit| unit.enter()).transpose()?;
         let mut containers = self.lock();
-        let removed = containers.remove(container);
+        let removed = containers.remove(&*self.key(container));
         if let (Some(unit), Some(entries)) = (unit, &removed) {
-            let variables: Vec<u64> = entries.values().filter_map(Entry::number).collect();
-            if !variables.is_empty() {
-                unit.deleted(&variables);
+            let numbers: Vec<u64> = entries.values().filter_map(Entry::number).collect();
+            if !numbers.is_empty() {
+                unit.deleted(&numbers);
             }
         }
         // What is forgotten may itself use resources when it goes.
@@ -321,9 +463,12 @@ pub fn anonymous_handle<R: Resource>(device: &str, name: &str, resource: Arc<R>)
 }
 
 impl Entry {
-    /// How the journal calls the variable that this is.
+    /// How the journal calls what this is.
     fn number(&self) -> Option<u64> {
-        (self.variable)(&self.resource).and_then(Variable::number)
+        match (self.variable)(&self.resource) {
+            Some(variable) => variable.number(),
+            None => (self.durable)(&self.resource).and_then(|durable| durable.kept().number()),
+        }
     }
 }
 
@@ -331,9 +476,15 @@ fn entry<R: Resource>(resource: &Arc<R>) -> Entry {
     Entry {
         resource: Arc::clone(resource) as Shared,
         type_name: R::TYPE_NAME,
+        measure: measure::<R>,
         debug: |shared| shared.downcast_ref::<R>().map_or_else(String::new, |r| format!("{r:?}")),
         variable: |shared| shared.downcast_ref::<R>().and_then(Resource::variable),
+        durable: |shared| shared.downcast_ref::<R>().and_then(Resource::durable),
     }
+}
+
+fn measure<R: Resource>(shared: &Shared) -> Measure {
+    shared.downcast_ref::<R>().map(Resource::measure).unwrap_or_default()
 }
 
 fn downcast<R: Resource>(shared: &Shared) -> Result<Arc<R>> {
@@ -357,6 +508,45 @@ mod tests {
         resources.cleanup("", None).unwrap();
         let error = resources.lookup::<Variable>("", "v").unwrap_err();
         assert_eq!(error.message(), "Container ps does not exist. (Could not find resource: ps/v)");
+    }
+
+    #[test]
+    fn a_room_is_seen_from_inside_alone() {
+        let outside = Resources::new("ps");
+        let (red, blue) = (outside.room("red"), outside.room("blue"));
+        let make = || Ok(Variable::new("v", DType::Float));
+        let secret = red.lookup_or_create("", "v", make).unwrap();
+        // Whatever another one says, it finds something else or nothing.
+        for container in ["", "ps", "red", "red\0ps", "\0red\0ps", "red\0"] {
+            for other in [&outside, &blue] {
+                assert!(other.lookup::<Variable>(container, "v").is_err(), "{container:?}");
+                let made = other.lookup_or_create(container, "v", make).unwrap();
+                assert!(!Arc::ptr_eq(&made, &secret), "{container:?}");
+                other.cleanup(container, None).unwrap();
+            }
+        }
+        assert!(Arc::ptr_eq(&red.lookup("ps", "v").unwrap(), &secret));
+        let mut seen = Vec::new();
+        outside
+            .for_each_variable(|_, place, name, _| seen.push((place.to_owned(), name.to_owned())));
+        let (place, name) = seen.pop().unwrap();
+        assert!(seen.is_empty());
+        // What a journal keeps comes back into the room that it was in.
+        let later = Resources::new("ps");
+        later.restore(&place, &name, make().map(Arc::new).unwrap()).unwrap();
+        assert!(later.room("red").lookup::<Variable>("", "v").is_ok());
+        assert!(later.lookup::<Variable>("", "v").is_err());
+    }
+
+    #[test]
+    fn handles_without_names_stay_in_their_room() {
+        let outside = Resources::new("ps");
+        let red = outside.room("red");
+        let kept = red.anonymous_handle("cpu", "v", Arc::new(Variable::new("v", DType::Float)));
+        let forged = ResourceHandle { anchor: None, ..kept.clone() };
+        assert!(red.get::<Variable>(&forged).is_ok());
+        assert!(outside.get::<Variable>(&forged).is_err());
+        assert!(outside.room("blue").get::<Variable>(&forged).is_err());
     }
 
     #[test]

@@ -3,10 +3,15 @@
 use std::fmt;
 use std::sync::Arc;
 
+use tensorfleet_files::FileSystem;
 use tensorfleet_graph::{Func, FunctionLibrary, NodeDef};
-use tensorfleet_tensor::{Result, Tensor, invalid_argument, unimplemented_error};
+use tensorfleet_tensor::account::{Account, Entered};
+use tensorfleet_tensor::{
+    Result, Tensor, invalid_argument, permission_denied, unimplemented_error,
+};
 
-use crate::{BoxFuture, DeviceName, Rendezvous, Resource, Resources, Spawn, Unit};
+use crate::policy::files_under;
+use crate::{BoxFuture, DeviceName, OpPolicy, Rendezvous, Resource, Resources, Spawn, Unit};
 
 /// Names a step, over all tasks of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,6 +28,10 @@ pub struct Surroundings {
     pub spawner: Arc<dyn Spawn>,
     /// How many threads one kernel may use.
     pub parallelism: usize,
+    /// What ops may do, where not all may do everything.
+    pub policy: Option<Arc<dyn OpPolicy>>,
+    /// Whom memory is charged to.
+    pub account: Option<Arc<Account>>,
 }
 
 impl Surroundings {
@@ -45,6 +54,8 @@ impl Surroundings {
             functions: Arc::clone(&self.functions),
             spawner: Arc::clone(&self.spawner),
             parallelism: self.parallelism,
+            policy: self.policy.clone(),
+            account: self.account.clone(),
             depth: 0,
         })
     }
@@ -76,6 +87,10 @@ pub struct StepContext {
     pub spawner: Arc<dyn Spawn>,
     /// How many threads one kernel may use.
     pub parallelism: usize,
+    /// What ops may do, where not all may do everything.
+    pub policy: Option<Arc<dyn OpPolicy>>,
+    /// Whom memory is charged to.
+    pub account: Option<Arc<Account>>,
     /// How many calls of functions deep the kernels run.
     pub depth: usize,
 }
@@ -85,6 +100,26 @@ impl StepContext {
     #[must_use]
     pub fn deeper(&self) -> Arc<StepContext> {
         Arc::new(StepContext { depth: self.depth + 1, ..self.clone() })
+    }
+
+    /// Refuses an op that is about to touch files, if it may not. For ops that do so only with some
+    /// inputs: others are refused before there is a kernel.
+    pub fn check_files(&self, op: &str) -> Result<()> {
+        match self.policy.as_ref().and_then(|policy| policy.refuse_files(op)) {
+            Some(why) => Err(permission_denied!("{why}")),
+            None => Ok(()),
+        }
+    }
+
+    /// Lets this thread work for the step, as far as memory is concerned, until the result is dropped.
+    #[inline]
+    pub fn enter(&self) -> Option<Entered> {
+        self.account.as_ref().map(Account::enter)
+    }
+
+    /// The files that ops see.
+    pub fn files(&self) -> Arc<dyn FileSystem> {
+        files_under(self.policy.as_ref())
     }
 
     /// Finds the resource that a scalar handle tensor names, among the device's and the step's.

@@ -3,11 +3,12 @@
 //! Reading shares the tensor's storage. Updating writes in place when nobody else holds it and
 //! copies it otherwise, so a reader never sees half an update.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, failed_precondition, invalid_argument};
 
-use crate::{Change, Resource};
+use crate::{Change, Measure, Resource};
 
 /// A mutable tensor.
 #[derive(Debug)]
@@ -18,6 +19,9 @@ pub struct Variable {
     value: RwLock<Option<Tensor>>,
     /// How the task's journal calls the variable.
     number: OnceLock<u64>,
+    reads: AtomicU64,
+    /// Changed under the lock of the value only.
+    updates: AtomicU64,
 }
 
 impl Resource for Variable {
@@ -25,6 +29,21 @@ impl Resource for Variable {
 
     fn variable(&self) -> Option<&Variable> {
         Some(self)
+    }
+
+    fn measure(&self) -> Measure {
+        let (shape, bytes) = match &*self.lock_shared() {
+            Some(value) => (value.shape().to_string(), value.byte_len() as u64),
+            None => (String::new(), 0),
+        };
+        Measure {
+            dtype: self.dtype.to_string(),
+            shape,
+            bytes,
+            reads: self.reads.load(Ordering::Relaxed),
+            updates: self.updates.load(Ordering::Relaxed),
+            ..Measure::default()
+        }
     }
 }
 
@@ -39,6 +58,10 @@ impl Resource for RefVariable {
     fn variable(&self) -> Option<&Variable> {
         Some(&self.0)
     }
+
+    fn measure(&self) -> Measure {
+        self.0.measure()
+    }
 }
 
 impl Variable {
@@ -50,6 +73,8 @@ impl Variable {
             declared_shape: None,
             value: RwLock::new(None),
             number: OnceLock::new(),
+            reads: AtomicU64::new(0),
+            updates: AtomicU64::new(0),
         }
     }
 
@@ -92,6 +117,11 @@ impl Variable {
         self.value.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Counts a change. Whoever calls has the lock, so nobody else counts.
+    fn count_update(&self) {
+        self.updates.store(self.updates.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
     /// Whether the variable has a value.
     pub fn is_initialized(&self) -> bool {
         self.lock_shared().is_some()
@@ -99,6 +129,7 @@ impl Variable {
 
     /// The value, if there is one.
     pub fn get(&self) -> Option<Tensor> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
         self.lock_shared().clone()
     }
 
@@ -107,6 +138,7 @@ impl Variable {
     /// Whoever reads a few rows of a large table should do it here: a snapshot by
     /// [`Variable::read`] that is still alive would make the next update copy the table.
     pub fn with<R>(&self, look: impl FnOnce(&Tensor) -> Result<R>) -> Result<R> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
         match &*self.lock_shared() {
             Some(value) => look(value),
             None => Err(self.uninitialized()),
@@ -137,7 +169,9 @@ impl Variable {
                 value.dtype()
             ));
         }
-        *self.lock() = Some(value);
+        let mut slot = self.lock();
+        *slot = Some(value);
+        self.count_update();
         Ok(())
     }
 
@@ -149,6 +183,7 @@ impl Variable {
     ) -> Result<R> {
         let recording = change.of([self])?;
         let mut slot = self.lock();
+        self.count_update();
         let result = update(&mut slot);
         if let Some(recording) = recording {
             recording.tell(&result);
@@ -194,6 +229,7 @@ impl Variable {
         if let Some(empty) = guards.iter().position(|guard| guard.is_none()) {
             return Err(variables[empty].uninitialized());
         }
+        variables.iter().for_each(|variable| variable.count_update());
         let result = update(guards.each_mut().map(|guard| guard.as_mut().expect("none is empty")));
         if let Some(recording) = recording {
             recording.tell(&result);
@@ -236,6 +272,17 @@ mod tests {
         })
         .unwrap();
         assert_eq!(v.read().unwrap().values::<f32>().unwrap()[..2], [2.0, 1.0]);
+    }
+
+    #[test]
+    fn reads_and_updates_are_counted() {
+        let v = variable(1.0);
+        v.read().unwrap();
+        v.with(|_| Ok(())).unwrap();
+        v.update(&Change::UNRECORDED, |_| Ok(())).unwrap();
+        let measure = v.measure();
+        assert_eq!((measure.reads, measure.updates), (2, 2));
+        assert_eq!((&*measure.dtype, &*measure.shape, measure.bytes), ("float", "[8]", 32));
     }
 
     #[test]

@@ -128,10 +128,15 @@ mod tests {
     }
 
     #[test]
+    fn journals() {
+        check("journals");
+    }
+
+    #[test]
     fn no_target_is_forgotten() {
         let mut names: Vec<_> = TARGETS.iter().map(|target| target.name).collect();
         names.sort_unstable();
-        let tested = "checkpoints frames graphs hpack images keys links records tensors";
+        let tested = "checkpoints frames graphs hpack images journals keys links records tensors";
         assert_eq!(names.join(" "), tested);
     }
 

@@ -8,6 +8,7 @@ use tensorfleet_checkpoint::{Checkpoint, LocalFileSystem};
 use tensorfleet_framework::{DeviceName, ParsedKey};
 use tensorfleet_graph::wire as graph_wire;
 use tensorfleet_graph::{AttrValue, Graph};
+use tensorfleet_journal::{LocalDisk, fill, hostile};
 use tensorfleet_ops::library;
 use tensorfleet_ops::record::{Compression, RecordReader, Stream};
 use tensorfleet_proto::tensorflow as pb;
@@ -29,6 +30,7 @@ pub(crate) const ALL: &[Target] = &[
     Target { name: "keys", run: keys, seeds: key_seeds },
     Target { name: "checkpoints", run: checkpoints, seeds: checkpoint_seeds },
     Target { name: "records", run: records, seeds: record_seeds },
+    Target { name: "journals", run: journals, seeds: journal_seeds },
     Target { name: "images", run: images, seeds: image_seeds },
 ];
 
@@ -238,6 +240,20 @@ fn key_seeds() -> Vec<Vec<u8>> {
     let device = "/job:worker/replica:0/task:1/device:CPU:0";
     let key = format!("{device};00000000000000ff;/job:ps/replica:0/task:0/device:CPU:0;edge_1;0:0");
     vec![key.into_bytes(), device.as_bytes().to_vec(), b"/job:a/task:*".to_vec()]
+}
+
+/// Records of a journal, as if their checksums were right.
+fn journals(bytes: &[u8]) {
+    // What is no record is refused.
+    let _ = hostile::replay_bytes(bytes, &library());
+}
+
+fn journal_seeds() -> Vec<Vec<u8>> {
+    let directory = tempfile::tempdir().expect("a directory");
+    let variable = Tensor::vector(&[1f32, 2.0]).map(|value| ("v".to_owned(), value));
+    let task = ("/job:ps/replica:0/task:0", "ps");
+    fill(directory.path(), task, &library(), false, [variable]).expect("a data directory");
+    vec![hostile::records(&LocalDisk::new(directory.path())).expect("a log")]
 }
 
 /// The index of a checkpoint.

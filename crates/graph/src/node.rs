@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{AttrMap, OpDef, ValueType};
+use crate::{AttrMap, ControlFlow, Nature, OpDef, ValueType};
 
 /// A node as it stands in a `GraphDef` or in a function's body: inputs are text.
 #[derive(Clone, Debug, Default)]
@@ -68,6 +68,31 @@ impl Node {
     /// Whether the node's definition says that it has state or side effects.
     pub fn is_stateful(&self) -> bool {
         self.signature.as_ref().is_none_or(|signature| signature.def.is_stateful)
+    }
+
+    /// What the node's op is beyond its signature; nothing special for an unknown op.
+    pub fn nature(&self) -> Nature {
+        self.signature.as_ref().map_or(Nature::PLAIN, |signature| signature.def.nature)
+    }
+
+    /// Whether the executor itself does `what` with the node.
+    pub fn steers(&self, what: ControlFlow) -> bool {
+        self.nature().control_flow == Some(what)
+    }
+
+    /// Whether all outputs but one are dead.
+    pub fn is_switch(&self) -> bool {
+        self.nature().control_flow.is_some_and(ControlFlow::is_switch)
+    }
+
+    /// Whether the node is where values come into its graph or leave it.
+    pub fn is_end(&self) -> bool {
+        self.nature().control_flow.is_some_and(ControlFlow::is_end)
+    }
+
+    /// Whether an edge from `source` to this node is the one that closes a loop.
+    pub fn closes_loop(&self, source: &Node) -> bool {
+        self.steers(ControlFlow::Merge) && source.steers(ControlFlow::NextIteration)
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use tensorfleet_tensor::{DType, Result, invalid_argument};
 
-use crate::{AttrList, AttrMap, AttrValue};
+use crate::{AttrList, AttrMap, AttrValue, Nature};
 
 /// The signature of an op or a function.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +20,7 @@ pub struct OpDef {
     pub is_aggregate: bool,
     pub allows_uninitialized_input: bool,
     pub is_distributed_communication: bool,
+    pub nature: Nature,
 }
 
 /// One input or output argument: one tensor, several of one type, or a list of types.

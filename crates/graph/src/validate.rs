@@ -181,17 +181,13 @@ pub(crate) fn inputs(graph: &Graph, node: &Node) -> Result<()> {
 
 /// Checks that every cycle goes through a loop's back edge.
 pub(crate) fn acyclic(graph: &Graph) -> Result<()> {
-    let is_back_edge = |from: &Node, to: &Node| {
-        matches!(&*from.op, "NextIteration" | "RefNextIteration")
-            && matches!(&*to.op, "Merge" | "RefMerge")
-    };
     let mut waiting = vec![0usize; graph.len()];
     let mut consumers: Vec<Vec<u32>> = vec![Vec::new(); graph.len()];
     for (id, node) in graph.iter() {
         let sources =
             node.inputs.iter().map(|input| input.node).chain(node.control_inputs.iter().copied());
         for source in sources {
-            if !is_back_edge(graph.node(source), node) {
+            if !node.closes_loop(graph.node(source)) {
                 waiting[id.index()] += 1;
                 consumers[source.index()].push(id.0);
             }

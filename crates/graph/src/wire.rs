@@ -11,7 +11,7 @@ use tensorfleet_tensor::{DType, Result, internal};
 
 use crate::{
     ArgDef, AttrDef, AttrList, AttrMap, AttrValue, Func, FunctionDef, FunctionLibrary, Graph,
-    NodeDef, OpDef,
+    Nature, NodeDef, OpDef,
 };
 
 /// A `GraphDef` whose nodes are still encoded: as messages they take many times their memory.
@@ -92,6 +92,7 @@ pub fn op_def(message: &pb::OpDef) -> Result<OpDef> {
         is_aggregate: message.is_aggregate,
         allows_uninitialized_input: message.allows_uninitialized_input,
         is_distributed_communication: message.is_distributed_communication,
+        nature: Nature::PLAIN,
     })
 }
 

@@ -8,28 +8,31 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError, Weak};
 
-use tensorfleet_framework::{Place, Resources};
+use tensorfleet_framework::{Event, Place, Resources};
 use tensorfleet_tensor::{Result, Tensor, failed_precondition};
 
 use crate::disk::Disk;
 use crate::queue::Shared;
 use crate::record::Description;
+use crate::resource::Described;
 use crate::snapshot;
 use crate::writer::failure;
 
-/// The variables at one place of the log.
+/// What the devices have at one place of the log.
 #[derive(Debug)]
 pub(crate) struct Captured {
     /// The last record that is in the values.
     pub(crate) number: u64,
-    /// How many variables have got a number.
+    /// How many variables and other resources have got a number.
     pub(crate) numbered: u64,
     pub(crate) variables: Vec<(Description, Option<Tensor>)>,
+    /// Other resources, each with what makes it out of a new one.
+    pub(crate) resources: Vec<(Described, Vec<Event>)>,
     /// Units that were under way.
     open: BTreeSet<u64>,
 }
 
-/// Takes snapshots of the variables of devices.
+/// Takes snapshots of what devices have.
 #[derive(Debug)]
 pub(crate) struct Snapshots {
     pub(crate) shared: Arc<Shared>,
@@ -40,40 +43,56 @@ pub(crate) struct Snapshots {
 }
 
 impl Snapshots {
-    /// Takes a snapshot whenever the log has grown by as much as the last one was long.
+    /// Takes a snapshot whenever the log has grown by as much as the last one was long, or one is asked for.
     pub(crate) fn run(self) {
         let mut after = self.after;
         loop {
             let mut queue = self.shared.lock();
-            while queue.logged < after && !queue.closing && queue.failed.is_none() {
+            while queue.logged < after
+                && queue.asked == queue.answered
+                && !queue.closing
+                && queue.failed.is_none()
+            {
                 queue = self.shared.wait(queue);
             }
             if queue.closing || queue.failed.is_some() {
                 return;
             }
+            let asked = queue.asked;
             drop(queue);
-            match self.take() {
-                Ok(Some(len)) => after = self.after.max(len),
+            let outcome = match self.take() {
+                Ok(Some((number, len))) => {
+                    after = self.after.max(len);
+                    Ok(number)
+                }
                 Ok(None) => return,
                 Err(error) => {
                     tracing::warn!("no snapshot could be taken, the log goes on: {error}");
                     after = self.shared.lock().logged + self.after;
+                    Err(error)
                 }
-            }
+            };
+            let mut queue = self.shared.lock();
+            (queue.answered, queue.answer) = (asked, Some(outcome));
+            self.shared.progress.notify_all();
         }
     }
 
-    /// Takes a snapshot and returns its length; nothing if the journal was closed meanwhile.
-    fn take(&self) -> Result<Option<u64>> {
+    /// Takes a snapshot and returns the last record in it, and its length; nothing if the journal was
+    /// closed meanwhile.
+    fn take(&self) -> Result<Option<(u64, u64)>> {
         let captured = self.capture()?;
         let len = snapshot::write(&*self.disk, &captured)?;
         if !self.wait_for(&captured.open) {
             return Ok(None);
         }
         snapshot::publish(&*self.disk, captured.number).map_err(|error| failure(&error))?;
-        let (number, variables) = (captured.number, captured.variables.len());
-        tracing::info!("snapshot {number:016x}: {variables} variables in {len} bytes");
-        Ok(Some(len))
+        let (variables, resources) = (captured.variables.len(), captured.resources.len());
+        tracing::info!(
+            "snapshot {:016x}: {variables} variables, {resources} other resources in {len} bytes",
+            captured.number
+        );
+        Ok(Some((captured.number, len)))
     }
 
     fn capture(&self) -> Result<Captured> {
@@ -83,9 +102,11 @@ impl Snapshots {
             // Ops are told anew after the snapshot, in a file of their own.
             (queue.ops, queue.logged, queue.rotate) = (0, 0, true);
             queue.generation += 1;
-            (queue.next - 1, queue.open.clone())
+            let place = (queue.next - 1, queue.open.clone());
+            queue.tell_outcomes(&self.shared);
+            place
         };
-        let mut variables = Vec::new();
+        let (mut variables, mut others) = (Vec::new(), Vec::new());
         for (device, resources) in (0..).zip(&self.devices) {
             let stopped = || failed_precondition!("the task has stopped");
             let resources = resources.upgrade().ok_or_else(stopped)?;
@@ -96,10 +117,19 @@ impl Snapshots {
                     variables.push((description, variable.get()));
                 }
             });
+            resources.for_each_durable(|resource, container, name, type_name| {
+                if let Some(number) = resource.kept().number() {
+                    let place = Place { device, container, name, type_name };
+                    let described = Described::new(number, resource, &place);
+                    others
+                        .push(described.and_then(|described| Ok((described, resource.events()?))));
+                }
+            });
         }
-        // Variables that were made after the look at the log are told again by it.
-        let numbered = self.shared.lock().variables;
-        Ok(Captured { number, numbered, variables, open })
+        let resources = others.into_iter().collect::<Result<_>>()?;
+        // What was made after the look at the log is told again by it.
+        let numbered = self.shared.lock().numbered;
+        Ok(Captured { number, numbered, variables, resources, open })
     }
 
     /// Waits until units have ended and are on the disk; false if the journal was closed before.

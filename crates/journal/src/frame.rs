@@ -29,14 +29,22 @@ pub(crate) enum Kind {
     /// At the start of a file of the log: the length of the file, and the number and the header
     /// before its first frame.
     Segment = 9,
+    /// A resource that is no variable can be found; in a snapshot: there is one.
+    Described = 10,
+    /// Something happened to such a resource; in a snapshot: what makes it what it is.
+    Happened = 11,
+    /// A unit begins that belongs to a call of a master.
+    Begun = 30,
+    /// What became of a call.
+    Outcome = 31,
 }
 
 impl Kind {
-    fn from_number(number: u8) -> Option<Kind> {
+    pub(crate) fn from_number(number: u8) -> Option<Kind> {
         use Kind::*;
-        [End, Op, Created, Changed, Deleted, Ended, Snapshot, Variable, Segment]
-            .into_iter()
-            .find(|kind| *kind as u8 == number)
+        let first = [End, Op, Created, Changed, Deleted, Ended, Snapshot, Variable, Segment];
+        let all = first.into_iter().chain([Described, Happened, Begun, Outcome]);
+        all.into_iter().find(|kind| *kind as u8 == number)
     }
 }
 

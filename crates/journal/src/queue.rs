@@ -1,6 +1,6 @@
 //! Frames on their way to the disk, and who waits for them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -11,6 +11,7 @@ use tensorfleet_tensor::{Error, Result, unavailable};
 
 use crate::durability::Durability;
 use crate::frame::Kind;
+use crate::outcome::Outcomes;
 use crate::payload::Payload;
 
 /// Above so many bytes that the disk has not taken, steps wait for it at their end.
@@ -53,12 +54,24 @@ pub(crate) struct Queue {
     /// How many ops have been told since the last snapshot; and in which generation of numbers.
     pub(crate) ops: u32,
     pub(crate) generation: u32,
-    /// How many variables have got a number.
-    pub(crate) variables: u64,
+    /// How many variables and other resources have got a number.
+    pub(crate) numbered: u64,
+    /// What became of calls of masters.
+    pub(crate) outcomes: Outcomes,
     /// The next frame begins a new file.
     pub(crate) rotate: bool,
     /// Bytes since the last snapshot, with those of files that were found.
     pub(crate) logged: u64,
+    /// How often a snapshot was asked for, how many of these questions have an answer, and the last one.
+    pub(crate) asked: u64,
+    pub(crate) answered: u64,
+    pub(crate) answer: Option<Result<u64>>,
+    /// For who ships the log: by the first record of each file, up to where it is on the disk.
+    pub(crate) ends: BTreeMap<u64, u64>,
+    /// Up to which record all is elsewhere too, and when that was found.
+    pub(crate) backed_up: Option<(u64, Instant)>,
+    /// Why it is not going on, if it is not.
+    pub(crate) backup_error: Option<String>,
 }
 
 /// A frame to be written.
@@ -107,10 +120,11 @@ impl Shared {
         self.progress.notify_all();
     }
 
-    /// Everything up to a number is on the disk.
-    pub(crate) fn synced(&self, number: u64) {
+    /// Everything up to a number is on the disk: the file that begins with `first` up to a place.
+    pub(crate) fn synced(&self, number: u64, first: u64, end: u64) {
         let mut queue = self.lock();
         queue.durable = number;
+        queue.ends.insert(first, end);
         queue.syncing_since = None;
         let mut waiting = Vec::new();
         for (wanted, waiter) in std::mem::take(&mut queue.waiters) {
@@ -128,8 +142,8 @@ impl Shared {
 
 impl Queue {
     /// The state of a log that goes on with a number.
-    pub(crate) fn new(next: u64, variables: u64, logged: u64) -> Queue {
-        Queue { next, durable: next - 1, generation: 1, variables, logged, ..Queue::default() }
+    pub(crate) fn new(next: u64, numbered: u64, logged: u64) -> Queue {
+        Queue { next, durable: next - 1, generation: 1, numbered, logged, ..Queue::default() }
     }
 
     /// Puts a frame at the end and returns its number. Nothing happens if nothing can be written.
@@ -148,6 +162,16 @@ impl Queue {
         self.pending.push(Pending { kind, number, payload, rotate });
         shared.work.notify_one();
         number
+    }
+
+    /// Tells all outcomes that are remembered once more.
+    pub(crate) fn tell_outcomes(&mut self, shared: &Shared) {
+        for outcome in self.outcomes.all() {
+            // It has been told before, so it can be.
+            if let Ok(payload) = outcome.encode(0) {
+                self.append(shared, Kind::Outcome, payload);
+            }
+        }
     }
 
     /// What is to be waited for until frames up to a number may be relied on.
@@ -189,7 +213,7 @@ impl Queue {
     }
 
     /// For how long something has been waiting to be on the disk.
-    fn lag(&self) -> Duration {
+    pub(crate) fn lag(&self) -> Duration {
         let oldest = self.syncing_since.or(self.unsynced_since).or(self.pending_since);
         oldest.map_or(Duration::ZERO, |oldest| oldest.elapsed())
     }

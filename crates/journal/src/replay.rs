@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use tensorfleet_framework::{
-    Outcome, RefVariable, Registry, Resources, Started, StepContext, Value, Values, Variable,
-    anonymous_handle,
+    Durable, Outcome, RefVariable, Registry, Resource, Resources, Started, StepContext, Value,
+    Values, Variable, anonymous_handle,
 };
 use tensorfleet_runtime::Operation;
 use tensorfleet_tensor::{Context, Result, Tensor, data_loss, failed_precondition};
@@ -13,22 +13,25 @@ use tensorfleet_tensor::{Context, Result, Tensor, data_loss, failed_precondition
 use crate::frame::Kind;
 use crate::payload::Reader;
 use crate::record::{Changed, Description, Input, read_deleted};
+use crate::resource::{Described, Happened};
 use crate::wire;
 
-/// The variables of a task as the records so far leave them.
+/// The resources of a task as the records so far leave them.
 #[derive(Debug)]
 pub(crate) struct Replay<'a> {
     registry: &'a Registry,
     step: Arc<StepContext>,
     ops: FxHashMap<u32, Operation>,
     variables: FxHashMap<u64, (Description, Arc<Variable>)>,
-    /// Which variable is found at a place.
-    found: FxHashMap<(u32, bool, String, String), u64>,
-    /// By variable, the units that have not ended and whose changes of it were left out.
+    /// Resources that are no variables.
+    others: FxHashMap<u64, (Described, Arc<dyn Durable>)>,
+    /// What is found at a place: a device, a type, a container and a name.
+    found: FxHashMap<(u32, String, String, String), u64>,
+    /// By resource, the units that have not ended and whose changes of it were left out.
     left_out: FxHashMap<u64, FxHashSet<u64>>,
     /// Units on which others that have ended are built: they cannot be left out.
     pub(crate) needed: FxHashSet<u64>,
-    /// Variables up to this number that are not known were deleted before the snapshot.
+    /// Resources up to this number that are not known were deleted before the snapshot.
     pub(crate) numbered: u64,
 }
 
@@ -39,6 +42,7 @@ impl Replay<'_> {
             step: StepContext::bare(),
             ops: FxHashMap::default(),
             variables: FxHashMap::default(),
+            others: FxHashMap::default(),
             found: FxHashMap::default(),
             left_out: FxHashMap::default(),
             needed: FxHashSet::default(),
@@ -58,10 +62,54 @@ impl Replay<'_> {
             variable.assign(value)?;
         }
         let Description { device, is_ref, container, name, .. } = description.clone();
-        self.found.insert((device, is_ref, container, name), number);
+        let kind = if is_ref { RefVariable::TYPE_NAME } else { Variable::TYPE_NAME };
+        self.found.insert((device, kind.to_owned(), container, name), number);
         self.variables.insert(number, (description, Arc::new(variable)));
         self.numbered = self.numbered.max(number);
         Ok(())
+    }
+
+    /// Makes a resource known that is no variable.
+    pub(crate) fn describe(&mut self, described: Described) -> Result<()> {
+        let number = described.number;
+        if self.others.contains_key(&number) {
+            // It was made while the snapshot was taken.
+            return Ok(());
+        }
+        let resource = described.make(self.registry)?;
+        let Described { device, container, name, type_name, .. } = &described;
+        let place = (*device, type_name.clone(), container.clone(), name.clone());
+        self.found.insert(place, number);
+        self.others.insert(number, (described, resource));
+        self.numbered = self.numbered.max(number);
+        Ok(())
+    }
+
+    /// Lets something happen again.
+    pub(crate) fn happen(&mut self, happened: Happened) -> Result<()> {
+        let Happened { resource: number, failed, event, .. } = happened;
+        let again = match self.others.get(&number) {
+            Some((_, resource)) => resource.replay(&event),
+            None if number <= self.numbered => return Ok(()),
+            None => return Err(data_loss!("resource {number} was never made")),
+        };
+        self.compare(&[number], again, failed)
+    }
+
+    /// What comes of a change must be what came of it before. If it is not, because a unit was left
+    /// out that it is built on, that unit is needed.
+    fn compare<T>(&mut self, numbers: &[u64], again: Result<T>, failed: bool) -> Result<()> {
+        if again.is_err() != failed {
+            let units = numbers.iter().filter_map(|number| self.left_out.get(number));
+            self.needed = units.flatten().copied().collect();
+        }
+        match again {
+            Ok(_) if failed => Err(data_loss!("a change that once failed succeeds now")),
+            Err(error) if !failed => {
+                Err(error).context(|| "a change that once succeeded fails now")
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Does what a frame says, if its unit has ended.
@@ -94,6 +142,15 @@ impl Replay<'_> {
                 }
                 Ok(())
             }
+            Kind::Described => self.describe(Described::decode(reader)?),
+            Kind::Happened => {
+                let happened = Happened::decode(reader)?;
+                if ended.contains(&happened.unit) {
+                    return self.happen(happened);
+                }
+                self.left_out.entry(happened.resource).or_default().insert(happened.unit);
+                Ok(())
+            }
             Kind::Deleted => {
                 let (unit, numbers) = read_deleted(reader)?;
                 if ended.contains(&unit) {
@@ -101,7 +158,7 @@ impl Replay<'_> {
                 }
                 Ok(())
             }
-            Kind::Ended => Ok(()),
+            Kind::Ended | Kind::Begun | Kind::Outcome => Ok(()),
             Kind::End | Kind::Snapshot | Kind::Variable | Kind::Segment => {
                 Err(data_loss!("a {kind:?} stands in the log"))
             }
@@ -136,42 +193,46 @@ impl Replay<'_> {
                 })
             })
             .collect::<Result<_>>()?;
-        let again = operation.start(&self.step, inputs);
-        if again.is_err() != changed.failed {
-            let units = changed.variables.iter().filter_map(|number| self.left_out.get(number));
-            self.needed = units.flatten().copied().collect();
-        }
-        match again {
-            Ok(Started::Done(Outcome::Values(_))) if !changed.failed => Ok(()),
-            Err(_) if changed.failed => Ok(()),
-            Err(error) => Err(error).context(|| "a change that once succeeded fails now"),
-            Ok(_) => Err(data_loss!("a change that once failed succeeds now")),
-        }
+        let again = operation.start(&self.step, inputs).and_then(|started| match started {
+            Started::Done(Outcome::Values(_)) => Ok(()),
+            _ => Err(data_loss!("a change cannot be made at once")),
+        });
+        self.compare(&changed.variables, again, changed.failed)
     }
 
-    /// Hands the variables that have values to the devices.
-    pub(crate) fn install(self, devices: &[Arc<Resources>]) -> Result<usize> {
-        let mut count = 0;
+    /// Hands variables that have values, and everything else, to the devices. Returns how many.
+    pub(crate) fn install(self, devices: &[Arc<Resources>]) -> Result<(usize, usize)> {
+        let resources_of = |device: u32| {
+            devices.get(device as usize).ok_or_else(|| {
+                failed_precondition!(
+                    "the data directory is of a task with more than {} devices",
+                    devices.len()
+                )
+            })
+        };
+        let (mut variables, mut others) = (0, 0);
         for number in self.found.values() {
+            if let Some((described, resource)) = self.others.get(number) {
+                let Described { device, container, name, .. } = described;
+                resource.kept().set_number(*number);
+                Arc::clone(resource).install(resources_of(*device)?, container, name)?;
+                others += 1;
+                continue;
+            }
             let (description, variable) = &self.variables[number];
             if !variable.is_initialized() {
                 continue;
             }
             let Description { device, container, name, .. } = description;
-            let Some(resources) = devices.get(*device as usize) else {
-                return Err(failed_precondition!(
-                    "the data directory is of a task with more than {} devices",
-                    devices.len()
-                ));
-            };
+            let resources = resources_of(*device)?;
             if description.is_ref {
                 let variable = RefVariable(Arc::clone(variable));
-                resources.create(container, name, Arc::new(variable))?;
+                resources.restore(container, name, Arc::new(variable))?;
             } else {
-                resources.create(container, name, Arc::clone(variable))?;
+                resources.restore(container, name, Arc::clone(variable))?;
             }
-            count += 1;
+            variables += 1;
         }
-        Ok(count)
+        Ok((variables, others))
     }
 }

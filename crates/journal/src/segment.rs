@@ -4,7 +4,7 @@ use tensorfleet_tensor::{Context, Result, data_loss};
 
 use crate::disk::{Disk, DiskFile};
 use crate::frame::{HEADER, Header, Kind, padded};
-use crate::writer::{End, VERSION};
+use crate::writer::{End, OLDEST, VERSION};
 
 /// A file of frames, read one after the other.
 #[derive(Debug)]
@@ -13,7 +13,8 @@ pub(crate) struct Frames {
     file: Box<dyn DiskFile>,
     /// How many bytes the file has.
     pub(crate) len: u64,
-    offset: u64,
+    /// Where the next frame begins.
+    pub(crate) offset: u64,
     /// What the next frame must continue.
     pub(crate) end: End,
 }
@@ -26,8 +27,9 @@ impl Frames {
         if header.kind != Kind::Segment {
             return Err(data_loss!("{name} is no file of a log"));
         }
-        if header.payload != VERSION {
-            return Err(data_loss!("{name} has version {}, not {VERSION}", header.payload));
+        if !(OLDEST..=VERSION).contains(&header.payload) {
+            let version = header.payload;
+            return Err(data_loss!("{name} has version {version}, not {OLDEST} to {VERSION}"));
         }
         if header.len != frames.len {
             return Err(data_loss!(

@@ -1,4 +1,4 @@
-//! Files with the values of all variables at one place of the log.
+//! Files with all that a task keeps at one place of the log.
 
 use std::io;
 
@@ -11,8 +11,9 @@ use crate::frame::{Header, Kind, padded};
 use crate::payload::{Payload, Reader};
 use crate::record::{read_with_value, with_value};
 use crate::replay::Replay;
+use crate::resource::{Described, Happened};
 use crate::segment::Frames;
-use crate::writer::{VERSION, failure};
+use crate::writer::{OLDEST, VERSION, failure};
 
 /// How names of snapshots begin.
 pub(crate) const PREFIX: &str = "snapshot-";
@@ -28,12 +29,20 @@ pub(crate) fn name(number: u64) -> String {
 pub(crate) fn write(disk: &dyn Disk, captured: &Captured) -> Result<u64> {
     let file = disk.create(NEW_SNAPSHOT, 0).map_err(|error| failure(&error))?;
     let mut out = Out { file, offset: 0, number: 1, chain: 0 };
-    let count = captured.variables.len() as u64;
+    let events: usize = captured.resources.iter().map(|(_, events)| events.len()).sum();
+    let count = (captured.variables.len() + captured.resources.len() + events) as u64;
     let head = Payload::default().word(VERSION).long(captured.number).long(captured.numbered);
     out.frame(Kind::Snapshot, head.long(count)).map_err(|error| failure(&error))?;
     for (description, value) in &captured.variables {
         let payload = with_value(description, value.as_ref())?;
         out.frame(Kind::Variable, payload).map_err(|error| failure(&error))?;
+    }
+    for (described, events) in &captured.resources {
+        out.frame(Kind::Described, described.encode()?).map_err(|error| failure(&error))?;
+        for event in events {
+            let payload = Happened::encode(0, described.number, event, false)?;
+            out.frame(Kind::Happened, payload).map_err(|error| failure(&error))?;
+        }
     }
     out.frame(Kind::End, Payload::default()).map_err(|error| failure(&error))?;
     out.file.sync().map_err(|error| failure(&error))?;
@@ -101,8 +110,8 @@ pub(crate) fn read(disk: &dyn Disk, name: &str, replay: &mut Replay<'_>) -> Resu
     }
     let mut head = Reader(&head);
     let version = head.word()?;
-    if version != VERSION {
-        return Err(data_loss!("it has version {version}, not {VERSION}"));
+    if !(OLDEST..=VERSION).contains(&version) {
+        return Err(data_loss!("it has version {version}, not {OLDEST} to {VERSION}"));
     }
     let (number, numbered, count) = (head.long()?, head.long()?, head.long()?);
     head.end()?;
@@ -111,11 +120,16 @@ pub(crate) fn read(disk: &dyn Disk, name: &str, replay: &mut Replay<'_>) -> Resu
     }
     for _ in 0..count {
         let (header, payload) = frames.next()?.ok_or_else(damaged)?;
-        if header.kind != Kind::Variable {
-            return Err(damaged());
+        let reader = Reader(&payload);
+        match header.kind {
+            Kind::Variable => {
+                let (description, value) = read_with_value(reader)?;
+                replay.create(description, value)?;
+            }
+            Kind::Described => replay.describe(Described::decode(reader)?)?,
+            Kind::Happened => replay.happen(Happened::decode(reader)?)?,
+            _ => return Err(damaged()),
         }
-        let (description, value) = read_with_value(Reader(&payload))?;
-        replay.create(description, value)?;
     }
     replay.numbered = replay.numbered.max(numbered);
     frames.check_last()

@@ -16,8 +16,13 @@ use crate::durability::Durability;
 use crate::frame::{HEADER, Header, Kind, padded};
 use crate::queue::{Pending, Shared};
 
-/// The version of the format.
-pub(crate) const VERSION: u32 = 1;
+/// The version of the format that is written; and the oldest that is read. Version 1 knew variables only.
+pub(crate) const VERSION: u32 = 2;
+pub(crate) const OLDEST: u32 = 1;
+/// The first file of a life is no longer than this; each of the next is longer, up to what is wanted. So
+/// tasks that change little take little room, however often they are started.
+const FIRST_BYTES: u64 = 4 << 20;
+const GROWTH: u64 = 4;
 /// The name of a file of the log that is being made.
 pub(crate) const NEW_SEGMENT: &str = "log.new";
 
@@ -40,8 +45,10 @@ pub(crate) struct Writer {
     shared: Arc<Shared>,
     disk: Arc<dyn Disk>,
     file: Box<dyn DiskFile>,
-    /// How long files are, unless a frame needs more.
+    /// How long files become, unless a frame needs more.
     segment_bytes: u64,
+    /// The first record of the file, its length, and how much of it is written.
+    first: u64,
     len: u64,
     offset: u64,
     end: End,
@@ -58,9 +65,9 @@ impl Writer {
         end: End,
     ) -> io::Result<Writer> {
         let synced = end.next - 1;
-        let (file, len) = new_segment(&*disk, segment_bytes, end, synced)?;
-        let (offset, buffer) = (HEADER as u64, Vec::new());
-        Ok(Writer { shared, disk, file, segment_bytes, len, offset, end, synced, buffer })
+        let (file, len) = new_segment(&*disk, segment_bytes.min(FIRST_BYTES), end, synced)?;
+        let (first, offset, buffer) = (end.next, HEADER as u64, Vec::new());
+        Ok(Writer { shared, disk, file, segment_bytes, first, len, offset, end, synced, buffer })
     }
 
     /// Writes until the journal is closed or the disk fails.
@@ -101,7 +108,7 @@ impl Writer {
         if sync {
             self.file.sync()?;
             self.synced = self.end.next - 1;
-            self.shared.synced(self.synced);
+            self.shared.synced(self.synced, self.first, self.offset);
             self.mark_end()?;
         }
         Ok(!is_last)
@@ -184,9 +191,10 @@ impl Writer {
         self.flush()?;
         self.file.sync()?;
         self.synced = self.end.next - 1;
-        let len = self.segment_bytes.max(needs + 2 * HEADER as u64);
+        self.shared.lock().ends.insert(self.first, self.offset);
+        let len = (GROWTH * self.len).min(self.segment_bytes).max(needs + 2 * HEADER as u64);
         (self.file, self.len) = new_segment(&*self.disk, len, self.end, self.synced)?;
-        self.offset = HEADER as u64;
+        (self.first, self.offset) = (self.end.next, HEADER as u64);
         Ok(())
     }
 

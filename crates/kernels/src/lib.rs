@@ -18,6 +18,7 @@ pub mod conv;
 pub mod convert;
 mod denormals;
 pub mod elementwise;
+pub mod fourier;
 pub mod gemm;
 pub mod hash;
 pub mod lrn;
@@ -29,11 +30,14 @@ pub mod pool;
 pub mod random;
 mod real;
 pub mod reduce;
+pub mod resize;
 pub mod simd;
 pub mod softmax;
 #[cfg(test)]
 mod testing;
+pub mod top;
 pub mod transpose;
+pub mod vector;
 
 pub use denormals::FlushDenormals;
 pub use parallel::{Parallel, Threads};

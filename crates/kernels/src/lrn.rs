@@ -37,9 +37,10 @@ pub fn lrn<T: Real>(par: Parallel, x: &[T], channels: usize, hyper: Lrn<T::Wide>
     let work = (rows(&x[..], count), rows_mut(out, count));
     par.for_each(work, MIN_VALUES.div_ceil(channels.max(1)), |_, (x, out)| {
         let mut norms = vec![<T::Wide as Zero>::zero(); channels];
+        let mut squares = padded(channels, hyper.radius);
         let mut powers = norms.clone();
         for (x, out) in x.data.chunks_exact(channels).zip(out.data.chunks_exact_mut(channels)) {
-            sums(x, hyper, &mut norms);
+            sums(x, hyper, &mut squares, &mut norms);
             raise(&norms, hyper.beta, &mut powers);
             powers.iter_mut().zip(x).for_each(|(power, &x)| *power = *power * x);
             T::narrow_slice(&powers, out);
@@ -68,13 +69,14 @@ pub fn lrn_grad<T: Real>(
     );
     par.for_each(work, MIN_VALUES.div_ceil(channels.max(1)), |_, (x, y, gradient, out)| {
         let mut norms = vec![<T::Wide as Zero>::zero(); channels];
+        let mut squares = padded(channels, hyper.radius);
         let (mut powers, mut pulls, mut result) = (norms.clone(), norms.clone(), norms.clone());
         let factor = T::Wide::of(-2.0) * hyper.alpha * hyper.beta;
         for (index, out) in out.data.chunks_exact_mut(channels).enumerate() {
             let span = index * channels..(index + 1) * channels;
             let (x, y) = (&x.data[span.clone()], &y.data[span.clone()]);
             let gradient = &gradient.data[span];
-            sums(x, hyper, &mut norms);
+            sums(x, hyper, &mut squares, &mut norms);
             raise(&norms, hyper.beta, &mut powers);
             // How each output pulls at the inputs around it, for each unit of them.
             for (c, pull) in pulls.iter_mut().enumerate() {
@@ -94,18 +96,45 @@ fn window(channel: usize, radius: usize, channels: usize) -> std::ops::Range<usi
     channel.saturating_sub(radius)..channels.min(channel.saturating_add(radius).saturating_add(1))
 }
 
-/// `bias + alpha * sum of squares` around each channel.
-fn sums<W: Math>(x: &[W], hyper: Lrn<W>, norms: &mut [W]) {
-    for (c, norm) in norms.iter_mut().enumerate() {
-        let around = &x[window(c, hyper.radius, x.len())];
-        let squares = around.iter().fold(W::zero(), |sum, &x| sum + x * x);
-        *norm = hyper.bias + hyper.alpha * squares;
+/// Room for the squares of a pixel, with as many zeros on either side as a window reaches.
+fn padded<W: Wide>(channels: usize, radius: usize) -> Vec<W> {
+    vec![W::zero(); channels + 2 * radius.min(channels)]
+}
+
+dispatch! {
+    /// `bias + alpha * sum of squares` around each channel: all channels take one step of their
+    /// windows together, so that the loop is one of vectors.
+    fn sums[I, W: Math](x: &[W], hyper: Lrn<W>, squares: &mut [W], norms: &mut [W]) {
+        let reach = hyper.radius.min(x.len());
+        for (square, &x) in squares[reach..].iter_mut().zip(x) {
+            *square = x * x;
+        }
+        norms.fill(W::zero());
+        for step in 0..2 * reach + 1 {
+            for (norm, &square) in norms.iter_mut().zip(&squares[step..]) {
+                *norm = *norm + square;
+            }
+        }
+        for norm in norms {
+            *norm = hyper.bias + hyper.alpha * *norm;
+        }
     }
 }
 
 dispatch! {
     /// `out = norms^-beta`.
     fn raise[I, W: Math](norms: &[W], beta: W, out: &mut [W]) {
+        // The powers that networks use are roots.
+        if beta == W::of(0.5) {
+            return out.iter_mut().zip(norms).for_each(|(out, norm)| *out = norm.sqrt().recip());
+        }
+        if beta == W::of(0.75) {
+            for (out, norm) in out.iter_mut().zip(norms) {
+                let root = norm.sqrt();
+                *out = (root * root.sqrt()).recip();
+            }
+            return;
+        }
         for (out, &norm) in out.iter_mut().zip(norms) {
             *out = norm.pow_::<I>(-beta);
         }

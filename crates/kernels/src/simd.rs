@@ -66,7 +66,22 @@ pub(crate) enum Level {
     Avx512,
 }
 
-/// The best level this machine can run.
+/// The environment variable that holds newer instructions back, to see what an older machine would
+/// do: `baseline`, `avx2` or `avx512`. It never makes a machine use what it has not.
+#[cfg(target_arch = "x86_64")]
+const CPU_VARIABLE: &str = "TENSORFLEET_CPU";
+
+/// The highest level that a word allows; all of them for any other word.
+#[cfg(target_arch = "x86_64")]
+fn highest(word: &str) -> Level {
+    match word {
+        "baseline" => Level::Baseline,
+        "avx2" => Level::Avx2,
+        _ => Level::Avx512,
+    }
+}
+
+/// The best level this machine can run, and may.
 #[inline]
 pub(crate) fn level() -> Level {
     #[cfg(test)]
@@ -75,7 +90,10 @@ pub(crate) fn level() -> Level {
     }
     #[cfg(target_arch = "x86_64")]
     {
-        static USABLE: LazyLock<Level> = LazyLock::new(crate::announced::usable_level);
+        static USABLE: LazyLock<Level> = LazyLock::new(|| {
+            let wanted = std::env::var(CPU_VARIABLE).unwrap_or_default();
+            crate::announced::usable_level().min(highest(&wanted))
+        });
         *USABLE
     }
     #[cfg(not(target_arch = "x86_64"))]
@@ -134,6 +152,15 @@ pub(crate) mod tests {
 
     thread_local! {
         pub(super) static FORCED: Cell<Option<Level>> = const { Cell::new(None) };
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn words_hold_levels_back_and_never_raise_them() {
+        assert_eq!(Level::Avx512.min(highest("avx2")), Level::Avx2);
+        assert_eq!(Level::Avx512.min(highest("")), Level::Avx512);
+        assert_eq!(Level::Avx2.min(highest("avx512")), Level::Avx2);
+        assert_eq!(Level::Avx2.min(highest("baseline")), Level::Baseline);
     }
 
     /// Runs `f` once for every level that this machine has; work must stay on this thread.

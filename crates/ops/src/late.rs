@@ -45,9 +45,10 @@ impl<K: ReadsWhenMade> Kernel for Late<K> {
             Late::Made(kernel) => kernel.compute(ctx),
             Late::Unmade { node, made } => {
                 let mut made = made.lock().unwrap_or_else(PoisonError::into_inner);
+                let attrs = Attrs::under(node, ctx.step().policy.as_ref());
                 let kernel = match &*made {
                     Some(kernel) => Arc::clone(kernel),
-                    None => Arc::clone(made.insert(Arc::new(K::new(&Attrs::new(node))?))),
+                    None => Arc::clone(made.insert(Arc::new(K::new(&attrs)?))),
                 };
                 drop(made);
                 kernel.compute(ctx)

@@ -12,6 +12,7 @@ mod dataset;
 mod functional;
 mod image;
 mod io;
+mod kept;
 mod late;
 mod linalg;
 mod list;
@@ -19,6 +20,7 @@ mod logging;
 mod lookup;
 mod math;
 mod nn;
+mod outside;
 mod parsing;
 mod quantized;
 mod random;
@@ -35,6 +37,8 @@ mod training;
 pub mod rows {
     pub use crate::data_flow::join::{row, stack};
 }
+
+pub use outside::touches_files;
 
 use std::sync::{Arc, LazyLock};
 
@@ -81,7 +85,7 @@ pub fn all() -> impl Iterator<Item = &'static Op> {
 
 /// A registry of every op of the library.
 pub fn registry() -> Result<Registry> {
-    Registry::new(all())
+    Ok(Registry::new(all())?.keeping(kept::DURABLE))
 }
 
 /// The registry of every op, which never changes and is made once for all that build and run graphs

@@ -7,7 +7,8 @@
 //!
 //! 1. `prune`, which keeps what the fetches and targets need and turns feeds and fetches into
 //!    nodes;
-//! 2. `lower`, which puts the bodies of functions in place of calls, after which the new nodes are
+//! 2. `lower`, which puts the bodies of functions in place of calls, but for those on a side of a
+//!    branch that a constant rules out (`optimise::decide`), after which the new nodes are
 //!    placed;
 //! 3. `optimise`, which rewrites the graph into a faster one;
 //! 4. `partition`, which cuts the graph along devices and joins the pieces by `_Send` and
@@ -42,6 +43,7 @@ use tensorfleet_graph::{AttrValue, Func, FunctionLibrary, Graph, Node, NodeId};
 use tensorfleet_tensor::{DType, Result, Tensor};
 
 pub use function::{FunctionBody, instantiate_function};
+pub use lower::{Origin, origin};
 pub use multi_device::{FunctionPart, FunctionPlan, as_function, plan_multi_device_function};
 pub use partition::partition;
 pub use place::Placement;
@@ -54,6 +56,8 @@ pub struct Device {
     pub name: DeviceName,
     /// The number that its task drew when it started.
     pub incarnation: u64,
+    /// Whether its task keeps what it has: when it dies it comes back as the same one.
+    pub durable: bool,
 }
 
 /// The devices of a session.
@@ -178,8 +182,12 @@ pub fn plan(
     placement.check()?;
     placement.apply(graph, &mut step.graph)?;
     evaluate.go_on()?;
-    let (mut step, had_calls) = lower::lower_step(step, ops, options)?;
-    if had_calls {
+    let (mut step, had_control_flow) = lower::lower_control_flow(step, ops, options)?;
+    if options.optimize {
+        step = optimise::decide(step, ops, evaluate)?;
+    }
+    let (mut step, had_calls) = lower::lower_calls(step, ops, options)?;
+    if had_control_flow || had_calls {
         validate(&step.graph)?;
         let unplaced = step.graph.clone();
         let placement = place::place(&unplaced, None, Calls::Final, devices, options);
@@ -236,7 +244,7 @@ pub fn plan_body(
 }
 
 /// A graph on its way through the passes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Step {
     graph: Graph,
     /// The nodes for whose sake the others are there: fetches, targets and side effects.

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tensorfleet_framework::Registry;
 use tensorfleet_graph::{
-    ArgDef, AttrMap, AttrValue, Func, FunctionDef, FunctionLibrary, Graph, Node, NodeDef, NodeId,
-    OpDef, Output,
+    ArgDef, AttrMap, AttrValue, ControlFlow, Func, FunctionDef, FunctionLibrary, Graph, Node,
+    NodeDef, NodeId, OpDef, Output,
 };
 use tensorfleet_tensor::{DType, Result, internal, invalid_argument};
 
@@ -114,7 +114,7 @@ fn keep_with_maker(graph: &mut Graph, result: NodeId) {
 /// Gives all users of an argument that ask for one device an argument of their own there.
 fn spread(graph: &mut Graph, index: usize) -> Result<()> {
     let Some((arg, node)) =
-        graph.iter().find(|(_, node)| &*node.op == "_Arg" && number(node) == index)
+        graph.iter().find(|(_, node)| node.steers(ControlFlow::Arg) && number(node) == index)
     else {
         return Ok(());
     };
@@ -148,7 +148,7 @@ fn without_unused_args(graph: &Graph) -> Graph {
         used.extend(node.inputs.iter().map(|input| input.node));
         used.extend(&node.control_inputs);
     }
-    graph.retain(|id| &*graph.node(id).op != "_Arg" || used.contains(&id))
+    graph.retain(|id| !graph.node(id).steers(ControlFlow::Arg) || used.contains(&id))
 }
 
 /// Numbers the ends of a partition for itself.
@@ -216,11 +216,11 @@ pub fn as_function(name: &str, graph: &Graph) -> Result<FunctionDef> {
         function.returns.insert(name.clone(), tensor(node.inputs[0])?);
         signature.outputs.push(argument(name, dtype));
     }
-    for (_, node) in graph.iter().filter(|(_, node)| !matches!(&*node.op, "_Arg" | "_Retval")) {
+    for (_, node) in graph.iter().filter(|(_, node)| !node.is_end()) {
         let mut inputs =
             node.inputs.iter().map(|&input| tensor(input)).collect::<Result<Vec<_>>>()?;
         inputs.extend(node.control_inputs.iter().map(|&id| match graph.node(id) {
-            arg if &*arg.op == "_Arg" => format!("^{}", arg_name(number(arg))),
+            arg if arg.steers(ControlFlow::Arg) => format!("^{}", arg_name(number(arg))),
             source => format!("^{}", source.name),
         }));
         function.nodes.push(NodeDef {

@@ -7,12 +7,9 @@ pub(crate) fn forward_sources<'a>(
     graph: &'a Graph,
     node: &'a Node,
 ) -> impl Iterator<Item = NodeId> + 'a {
-    let is_merge = matches!(&*node.op, "Merge" | "RefMerge");
-    let closes_loop = move |source: &NodeId| {
-        is_merge && matches!(&*graph.node(*source).op, "NextIteration" | "RefNextIteration")
-    };
     let data = node.inputs.iter().map(|input| input.node);
-    data.chain(node.control_inputs.iter().copied()).filter(move |source| !closes_loop(source))
+    let all = data.chain(node.control_inputs.iter().copied());
+    all.filter(|source| !node.closes_loop(graph.node(*source)))
 }
 
 /// The nodes, each after the sources of its edges but for those that close a loop.

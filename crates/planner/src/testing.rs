@@ -9,7 +9,10 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use tensorfleet_framework::{ControlFlow, DeviceName, Op, Registry, control_flow, gradient};
+use tensorfleet_framework::{
+    Attrs, Calls, ControlFlow, DeviceName, Kernel, KernelContext, Nature, Op, Registry,
+    control_flow, cpu, gradient,
+};
 use tensorfleet_graph::{
     ArgDef, AttrList, AttrMap, AttrValue, Func, FunctionDef, FunctionLibrary, Graph, Node, NodeDef,
     OpDef,
@@ -39,6 +42,7 @@ const fn call(name: &'static str, stateful: bool) -> Op {
         outputs: &["output: Tout"],
         attrs: &["Tin: list(type)", "Tout: list(type)", "f: func"],
         stateful,
+        nature: Nature::calling(Calls::Once),
         ..Op::DEFAULT
     }
 }
@@ -56,6 +60,7 @@ const fn branch(name: &'static str, stateful: bool) -> Op {
             "else_branch: func",
         ],
         stateful,
+        nature: Nature::calling(Calls::OneOf),
         ..Op::DEFAULT
     }
 }
@@ -66,6 +71,20 @@ const ENTER: &[&str] = &[
     "is_constant: bool = false",
     "parallel_iterations: int = 10",
 ];
+
+/// Of ops that are only asked whether they have a kernel.
+#[derive(Debug)]
+struct Unused;
+
+impl Kernel for Unused {
+    fn new(_: &Attrs<'_>) -> Result<Unused> {
+        Ok(Unused)
+    }
+
+    fn compute(&self, _: &mut KernelContext<'_>) -> Result<()> {
+        Ok(())
+    }
+}
 
 /// Ops like TensorFlow's, with types that default to float so that tests stay short.
 const OPS: &[Op] = &[
@@ -97,7 +116,7 @@ const OPS: &[Op] = &[
             "num_args: int >= 0",
             "fused_ops: list(string) = []",
         ],
-        kernels: &[control_flow(ControlFlow::Retval)],
+        kernels: &[cpu::<Unused>()],
         ..Op::DEFAULT
     },
     Op {
@@ -118,6 +137,7 @@ const OPS: &[Op] = &[
         name: "Placeholder",
         outputs: &["output: dtype"],
         attrs: &["dtype: type = DT_FLOAT"],
+        nature: Nature::READS_OUTSIDE,
         ..Op::DEFAULT
     },
     Op {
@@ -132,6 +152,7 @@ const OPS: &[Op] = &[
         inputs: &["input: T"],
         outputs: &["output: int32"],
         attrs: T,
+        nature: Nature::NEEDS_ONLY_SHAPE,
         ..Op::DEFAULT
     },
     Op { name: "Less", inputs: &["x: T", "y: T"], outputs: &["z: bool"], attrs: T, ..Op::DEFAULT },
@@ -150,6 +171,7 @@ const OPS: &[Op] = &[
         outputs: &["value: T"],
         attrs: T,
         stateful: true,
+        nature: Nature::READS_VARIABLE,
         ..Op::DEFAULT
     },
     Op {
@@ -164,6 +186,7 @@ const OPS: &[Op] = &[
         inputs: &["data: T", "pred: bool"],
         outputs: &["output_false: T", "output_true: T"],
         attrs: T,
+        kernels: &[control_flow(ControlFlow::Switch)],
         ..Op::DEFAULT
     },
     Op {
@@ -171,6 +194,7 @@ const OPS: &[Op] = &[
         inputs: &["inputs: N * T"],
         outputs: &["output: T", "value_index: int32"],
         attrs: &["T: type = DT_FLOAT", "N: int = 2"],
+        kernels: &[control_flow(ControlFlow::Merge)],
         ..Op::DEFAULT
     },
     Op {
@@ -178,16 +202,24 @@ const OPS: &[Op] = &[
         inputs: &["data: T"],
         outputs: &["output: T"],
         attrs: ENTER,
+        kernels: &[control_flow(ControlFlow::Enter)],
         ..Op::DEFAULT
     },
-    unary("Exit"),
-    unary("NextIteration"),
-    Op { name: "LoopCond", inputs: &["input: bool"], outputs: &["output: bool"], ..Op::DEFAULT },
+    Op { kernels: &[control_flow(ControlFlow::Exit)], ..unary("Exit") },
+    Op { kernels: &[control_flow(ControlFlow::NextIteration)], ..unary("NextIteration") },
+    Op {
+        name: "LoopCond",
+        inputs: &["input: bool"],
+        outputs: &["output: bool"],
+        kernels: &[control_flow(ControlFlow::LoopCond)],
+        ..Op::DEFAULT
+    },
     Op {
         name: "_SwitchN",
         inputs: &["data: T", "output_index: int32"],
         outputs: &["outputs: num_outs * T"],
         attrs: &["num_outs: int", "T: type"],
+        kernels: &[control_flow(ControlFlow::SwitchN)],
         ..Op::DEFAULT
     },
     Op { name: "ToBool", inputs: &["x: T"], outputs: &["y: bool"], attrs: T, ..Op::DEFAULT },
@@ -201,6 +233,7 @@ const OPS: &[Op] = &[
         outputs: &["output: Tout"],
         attrs: &["Tin: list(type)", "Tout: list(type)", "branches: list(func)"],
         stateful: true,
+        nature: Nature::calling(Calls::OneOf),
         ..Op::DEFAULT
     },
     Op {
@@ -209,10 +242,19 @@ const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: &["T: list(type)", "cond: func", "body: func", "parallel_iterations: int = 10"],
         stateful: true,
+        nature: Nature::calling(Calls::Repeatedly),
         ..Op::DEFAULT
     },
-    Op { outputs: &["output: T"], ..edge("_Arg", &["T: type", "index: int"]) },
-    Op { inputs: &["input: T"], ..edge("_Retval", &["T: type", "index: int"]) },
+    Op {
+        outputs: &["output: T"],
+        kernels: &[control_flow(ControlFlow::Arg)],
+        ..edge("_Arg", &["T: type", "index: int"])
+    },
+    Op {
+        inputs: &["input: T"],
+        kernels: &[control_flow(ControlFlow::Retval)],
+        ..edge("_Retval", &["T: type", "index: int"])
+    },
     Op {
         inputs: &["tensor: T"],
         ..edge(
@@ -264,6 +306,7 @@ pub(crate) fn devices() -> Vec<Device> {
         .map(|(name, incarnation)| Device {
             name: DeviceName::parse(&long_device(name)).unwrap(),
             incarnation,
+            durable: false,
         })
         .collect()
 }
@@ -288,6 +331,7 @@ impl Evaluate for SmallArithmetic {
             inputs.iter().map(|tensor| tensor.scalar_value().ok()).collect::<Option<_>>()?;
         match (&*node.op, &numbers[..]) {
             ("Add", [a, b]) => Some(vec![Tensor::scalar(a + b)]),
+            ("Less", [a, b]) => Some(vec![Tensor::scalar(a < b)]),
             ("Split", [a]) => Some(vec![Tensor::scalar(a / 2.0), Tensor::scalar(a / 2.0)]),
             _ => None,
         }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use tensorfleet_graph::{AttrList, AttrValue, Graph, NodeId, OpLookup, Output};
+use tensorfleet_graph::{AttrList, AttrValue, ControlFlow, Graph, NodeId, OpLookup, Output};
 use tensorfleet_tensor::{DType, Result, failed_precondition};
 
 use crate::edit::{NewNode, first_output, string_attr};
@@ -42,7 +42,7 @@ pub fn watch(graph: &mut Graph, watches: &[Watch], ops: &dyn OpLookup) -> Result
 fn one_iteration_at_a_time(graph: &mut Graph) {
     for index in 0..graph.len() {
         let node = graph.node_mut(NodeId(index as u32));
-        if matches!(&*node.op, "Enter" | "RefEnter") {
+        if node.steers(ControlFlow::Enter) {
             let attrs = Arc::make_mut(&mut node.attrs);
             attrs.insert("parallel_iterations".to_owned(), AttrValue::Int(1));
         }
@@ -115,7 +115,7 @@ fn watch_output(
             *input = first_output(copy);
         }
         // Nobody makes a merge wait: it goes on with whatever comes first.
-        if !matches!(&*consumer.op, "Merge" | "RefMerge") {
+        if !consumer.steers(ControlFlow::Merge) {
             consumer.control_inputs.extend(&recorders);
         }
     }

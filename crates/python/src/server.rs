@@ -25,7 +25,10 @@ impl Host {
     #[new]
     #[pyo3(signature = (network_only=false))]
     fn new(network_only: bool) -> PyResult<Host> {
-        let config = Config::default().ops(with_python_functions().map_err(raise)?);
+        let mut config = Config::default().ops(with_python_functions().map_err(raise)?);
+        if std::env::var("TENSORFLEET_INSECURE").is_ok_and(|value| value == "1") {
+            config = config.insecure();
+        }
         Ok(Host { config: if network_only { config.grpc_only() } else { config } })
     }
 

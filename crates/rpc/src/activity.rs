@@ -4,9 +4,10 @@
 //! server is to stop, new ones can be refused then, and the log tells of what failed or took long.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use tensorfleet_cluster::{EventKind, Events};
 use tensorfleet_tensor::{Code, Error, Result, unavailable};
 use tokio::sync::{Notify, watch};
 
@@ -46,16 +47,20 @@ pub(crate) struct Activity {
     /// The name of the task.
     task: String,
     pub(crate) started: SystemTime,
-    /// Work that takes longer is told of.
-    slow: Option<Duration>,
+    /// Work that takes so many nanoseconds is told of; the number can be changed.
+    slow: AtomicU64,
     counts: [Counts; 3],
     errors: [AtomicU64; CODES],
     is_draining: AtomicBool,
-    /// Whether the task takes no work any more; health checks follow it.
+    is_stalled: AtomicBool,
+    is_closed: AtomicBool,
+    /// Whether the task takes no work any more, or has no threads for it; health checks follow it.
     pub(crate) unready: watch::Sender<bool>,
     /// Work ended while the task drains.
     ended: Notify,
     reports: Mutex<[Report; CODES]>,
+    /// Where failures are told of.
+    events: Arc<Events>,
 }
 
 #[derive(Debug, Default)]
@@ -83,18 +88,31 @@ pub(crate) struct Tally {
 }
 
 impl Activity {
-    pub(crate) fn new(task: String, slow: Option<Duration>) -> Activity {
+    pub(crate) fn new(task: String, slow: Option<Duration>, events: Arc<Events>) -> Activity {
         Activity {
             task,
             started: SystemTime::now(),
-            slow,
+            slow: AtomicU64::new(nanoseconds(slow)),
             counts: Default::default(),
             errors: Default::default(),
             is_draining: AtomicBool::new(false),
+            is_stalled: AtomicBool::new(false),
+            is_closed: AtomicBool::new(false),
             unready: watch::Sender::new(false),
             ended: Notify::new(),
             reports: Mutex::default(),
+            events,
         }
+    }
+
+    /// Tells of work that takes so long from now on.
+    pub(crate) fn tell_of_work_above(&self, slow: Option<Duration>) {
+        self.slow.store(nanoseconds(slow), Ordering::Relaxed);
+    }
+
+    fn tell(&self, kind: EventKind, text: String) {
+        tracing::info!("{text}");
+        self.events.keep(Instant::now(), kind, text);
     }
 
     /// Lets a piece of work begin, unless the task drains.
@@ -127,9 +145,37 @@ impl Activity {
     /// Refuses new work from now on.
     pub(crate) fn drain(&self) {
         if !self.is_draining.swap(true, Ordering::SeqCst) {
-            tracing::info!("{} drains: {} steps are running", self.task, self.running());
+            let text = format!("{} drains: {} steps are running", self.task, self.running());
+            self.tell(EventKind::Drain, text);
         }
         self.unready.send_replace(true);
+    }
+
+    /// The task ends.
+    pub(crate) fn close(&self) {
+        self.is_closed.store(true, Ordering::SeqCst);
+        self.unready.send_replace(true);
+    }
+
+    /// Whether the threads that compute make no progress.
+    pub(crate) fn is_stalled(&self) -> bool {
+        self.is_stalled.load(Ordering::SeqCst)
+    }
+
+    /// Notes whether the threads that compute make progress, and tells of it.
+    pub(crate) fn set_stalled(&self, is_stalled: bool, text: String) {
+        self.is_stalled.store(is_stalled, Ordering::SeqCst);
+        // Asked while nobody else can change it: whoever drains or ends does so before, or is next.
+        self.unready.send_modify(|unready| {
+            *unready = is_stalled || self.is_draining() || self.is_closed.load(Ordering::SeqCst);
+        });
+        tracing::warn!("{text}");
+        self.events.keep(Instant::now(), EventKind::Stall, text);
+    }
+
+    /// How much work has begun.
+    pub(crate) fn begun(&self) -> u64 {
+        self.counts.iter().map(|counts| counts.begun.load(Ordering::Relaxed)).sum()
     }
 
     /// Waits until no work is under way.
@@ -192,7 +238,8 @@ impl Activity {
             let more = if more > 0 { format!(" (and {more} more before)") } else { String::new() };
             let (what, whose, code) = (work.name(), whose(), error.code().name());
             let message = in_one_line(error.message());
-            tracing::info!("{what} of {whose} failed: {code}: {message}{more}");
+            let text = format!("{what} of {whose} failed: {code}: {message}{more}");
+            self.tell(EventKind::StepFailed, text);
         }
     }
 }
@@ -212,14 +259,15 @@ impl Running<'_> {
         self.is_told = true;
         let taken = self.begun.elapsed();
         let counts = &self.activity.counts[self.work as usize];
-        let nanoseconds = u64::try_from(taken.as_nanos()).unwrap_or(u64::MAX);
-        counts.nanoseconds.fetch_add(nanoseconds, Ordering::Relaxed);
+        let taken_nanoseconds = nanoseconds(Some(taken));
+        counts.nanoseconds.fetch_add(taken_nanoseconds, Ordering::Relaxed);
         if let Err(error) = &outcome {
             counts.failed.fetch_add(1, Ordering::Relaxed);
             self.activity.failed(self.work, error, &whose);
         }
-        if self.activity.slow.is_some_and(|slow| taken >= slow) {
-            tracing::info!("slow: {} of {} took {taken:.1?}", self.work.name(), whose());
+        if taken_nanoseconds >= self.activity.slow.load(Ordering::Relaxed) {
+            let text = format!("slow: {} of {} took {taken:.1?}", self.work.name(), whose());
+            self.activity.tell(EventKind::StepSlow, text);
         }
         outcome
     }
@@ -239,6 +287,11 @@ impl Drop for Running<'_> {
     }
 }
 
+/// A time as a number; none is longer than any.
+fn nanoseconds(time: Option<Duration>) -> u64 {
+    time.and_then(|time| u64::try_from(time.as_nanos()).ok()).unwrap_or(u64::MAX)
+}
+
 /// Logs have one line for one thing.
 fn in_one_line(text: &str) -> String {
     const LONGEST: usize = 400;
@@ -256,7 +309,7 @@ mod tests {
     use super::*;
 
     fn activity() -> Activity {
-        Activity::new("/job:worker/task:0".to_owned(), None)
+        Activity::new("/job:worker/task:0".to_owned(), None, Arc::default())
     }
 
     #[test]

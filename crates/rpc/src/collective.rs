@@ -29,7 +29,7 @@ fn member(device: Device) -> Member {
 
 fn attributes(member: &Member) -> pb::DeviceAttributes {
     let Member { device, incarnation } = member.clone();
-    wire::device_attributes(&Device { name: device, incarnation })
+    wire::device_attributes(&Device { name: device, incarnation, durable: false })
 }
 
 impl CollectivePeer for RemoteWorker {

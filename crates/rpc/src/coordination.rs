@@ -6,11 +6,11 @@ use std::time::Duration;
 use prost::{Message, Name};
 use tensorfleet_cluster::Task;
 use tensorfleet_cluster::coordination::{Leader, LeaderClient, Standing, TaskState, WaitAtBarrier};
-use tensorfleet_cluster::spec;
 use tensorfleet_framework::BoxFuture;
 use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_proto::tensorflow::coordination_service_client::CoordinationServiceClient;
 use tensorfleet_proto::tensorflow::distributed_runtime::GrpcPayloadContainer;
+use tensorfleet_spec as spec;
 use tensorfleet_tensor::{Code, Error, Result, internal};
 use tonic::{Response, Status};
 

@@ -4,19 +4,26 @@
 //! A service is a handler with a function for each method and an `add_methods` that names them. One that
 //! takes a stream says so with [`Services::streaming`]; nothing else knows which services there are.
 
+use std::sync::Arc;
+
 use bytes::{BufMut, Bytes, BytesMut};
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt};
 use prost::Message;
-use tensorfleet_transport::{Body, Call, Methods, PREFIX, Reply, prefix};
+use tensorfleet_cluster::Owner;
+use tensorfleet_security::audit::Audit;
+use tensorfleet_transport::{Body, Call, Methods, PREFIX, Reply, Role, prefix};
 use tonic::{Response, Status};
 
+use crate::audit::Audited;
 use crate::status::to_transport;
 
 /// The methods of a task's services.
 #[derive(Debug, Default)]
 pub(crate) struct Services {
     pub(crate) methods: Methods,
+    /// Where it is written down who does what, if it is.
+    pub(crate) audit: Option<Arc<Audit>>,
 }
 
 /// The messages of a client as they come; an error is the last.
@@ -33,16 +40,28 @@ impl Services {
         R: Message + 'static,
         F: Future<Output = Result<Response<R>, Status>> + Send + 'static,
     {
-        self.methods.unary(path, move |call, message| {
+        let answer = move |call: Call, message: Bytes| {
             let method = method.clone();
-            Box::pin(async move {
+            async move {
                 let request = decode_aside(message).await.map_err(to_transport)?;
                 let response = method(call, request).await;
                 let (metadata, message, _) = response.map_err(to_transport)?.into_parts();
                 let parts = encode_aside(message).await.map_err(to_transport)?;
                 Ok(Reply { headers: metadata.into_headers(), body: Body::Message(parts) })
-            })
-        });
+            }
+        };
+        match self.audit.clone() {
+            None => self.methods.unary(path, move |call, message| Box::pin(answer(call, message))),
+            Some(audit) => self.methods.unary(path, move |call, message| {
+                let audited = Audited::new(&audit, &call, message.len());
+                let answer = answer(call, message);
+                Box::pin(async move {
+                    let answer = answer.await;
+                    audited.ended(&answer);
+                    answer
+                })
+            }),
+        }
     }
 
     /// Adds a method that takes a message and gives one in parts, which are sent from where they
@@ -50,15 +69,15 @@ impl Services {
     pub(crate) fn parts<Q, F>(
         &mut self,
         path: &'static str,
-        method: impl Fn(Q) -> F + Clone + Send + Sync + 'static,
+        method: impl Fn(Call, Q) -> F + Clone + Send + Sync + 'static,
     ) where
         Q: Message + Default + 'static,
         F: Future<Output = Result<Vec<Bytes>, Status>> + Send + 'static,
     {
-        self.methods.unary(path, move |_, message| {
+        self.methods.unary(path, move |call, message| {
             let method = method.clone();
             Box::pin(async move {
-                let parts = method(decode(message).map_err(to_transport)?).await;
+                let parts = method(call, decode(message).map_err(to_transport)?).await;
                 parts.map(Reply::message).map_err(to_transport)
             })
         });
@@ -105,6 +124,29 @@ macro_rules! unary {
     };
 }
 pub(crate) use unary;
+
+/// The same for methods that are told on whose behalf they are called.
+macro_rules! unary_for {
+    ($services:expr, $handler:expr, $service:literal {
+        $($name:ident => $method:ident),* $(,)?
+    }) => {
+        $({
+            let handler = $handler.clone();
+            let path = concat!("/", $service, "/", stringify!($name));
+            $services.unary(path, move |call, request| {
+                let (handler, caller) = (handler.clone(), $crate::grpc::owner(&call));
+                async move { handler.$method(&caller, request).await }
+            });
+        })*
+    };
+}
+pub(crate) use unary_for;
+
+/// On whose behalf a call is made. Other tasks speak for clients of theirs, and may reach all.
+pub(crate) fn owner(call: &Call) -> Owner {
+    let reaches_all = matches!(call.identity.role, Role::Admin | Role::Peer);
+    Owner { name: Arc::clone(&call.identity.name), reaches_all }
+}
 
 /// A message of this size takes long enough to read or to write that others must not wait for it.
 const LARGE: usize = 1 << 20;

@@ -4,8 +4,11 @@
 
 mod activity;
 mod admin;
+mod audit;
+mod behalf;
 mod collective;
 mod coordination;
+mod durable;
 mod eager;
 mod grpc;
 mod health;
@@ -15,6 +18,7 @@ mod master_client;
 mod neighbours;
 mod patience;
 mod peers;
+mod progress;
 mod raw;
 mod recent;
 mod recv_tensor;
@@ -26,11 +30,11 @@ mod wire;
 mod worker;
 mod worker_client;
 
-pub use admin::{AdminClient, View};
+pub use admin::{AdminClient, Fleet, LogTail, MetricsFormat, Scalars, Uses, View, Watching};
 #[doc(hidden)]
 pub use link::hear_link;
 pub use master_client::{RemoteMaster, RemoteSession};
 pub use neighbours::Neighbours;
 pub use server::{Listener, Server, ServerConfig};
-pub use tensorfleet_journal::{Durability, Options as JournalOptions};
+pub use tensorfleet_journal::{Durability, Options as JournalOptions, Store as BackupStore};
 pub use tensorfleet_transport::Limits;

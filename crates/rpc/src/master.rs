@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use tensorfleet_cluster::Master;
+use tensorfleet_cluster::{Master, Owner};
 use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_tensor::wire as tensor_wire;
 use tensorfleet_tensor::{Error, Result};
+use tensorfleet_transport::Call;
 use tonic::{Response, Status};
 
 use crate::activity::{Activity, Work};
-use crate::grpc::{Services, unary};
+use crate::grpc::{Services, owner, unary_for};
 use crate::recent::RecentRequests;
 use crate::status::reply;
 use crate::{raw, wire};
@@ -34,9 +35,8 @@ fn error_in_body(error: &Error) -> pb::RunStepResponse {
 impl MasterHandler {
     /// Adds the methods to a server's.
     pub(crate) fn add_methods(&self, services: &mut Services) {
-        unary!(services, self, "tensorflow.MasterService" {
+        unary_for!(services, self, "tensorflow.MasterService" {
             CloseSession => close_session,
-            CreateSession => create_session,
             ExtendSession => extend_session,
             ListDevices => list_devices,
             MakeCallable => make_callable,
@@ -46,16 +46,31 @@ impl MasterHandler {
             RunCallable => run_callable,
             RunStep => run_step,
         });
+        let handler = self.clone();
+        services.unary("/tensorflow.MasterService/CreateSession", move |call, request| {
+            let handler = handler.clone();
+            async move { handler.create_session(&call, request).await }
+        });
     }
 
     /// Runs a step that counts.
-    async fn counted<T>(&self, session: &str, step: impl Future<Output = Result<T>>) -> Result<T> {
+    async fn counted<T>(
+        &self,
+        session: &str,
+        fed: usize,
+        step: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
         let running = self.activity.begin(Work::Step)?;
-        running.end(step.await, || format!("session {session}"))
+        running.end(step.await, || match fed / 1_000_000 {
+            0 => format!("session {session}"),
+            // What grows from step to step is often the reason why they take longer.
+            megabytes => format!("session {session}, fed with {megabytes} MB,"),
+        })
     }
 
     pub(crate) async fn create_session(
         &self,
+        call: &Call,
         request: raw::CreateSessionRequest,
     ) -> Result<Response<pb::CreateSessionResponse>, Status> {
         reply(
@@ -63,6 +78,8 @@ impl MasterHandler {
                 self.activity.check_open()?;
                 let mut options = wire::session_options(request.config.as_ref())?;
                 options.target = request.target;
+                options.owner = owner(call);
+                options.client = call.peer.to_string();
                 let graph_def = request.graph_def;
                 let size = wire::graph_size(&graph_def);
                 let read = move || wire::graph(graph_def);
@@ -79,10 +96,11 @@ impl MasterHandler {
 
     pub(crate) async fn extend_session(
         &self,
+        caller: &Owner,
         request: raw::ExtendSessionRequest,
     ) -> Result<Response<pb::ExtendSessionResponse>, Status> {
         let outcome = async {
-            let session = self.master.session(&request.session_handle)?;
+            let session = self.master.session_for(caller, &request.session_handle)?;
             let (graph_def, version) = (request.graph_def, request.current_graph_version);
             let size = wire::graph_size(&graph_def);
             let extended = self.master.world().aside_if_large(size, move || {
@@ -96,13 +114,16 @@ impl MasterHandler {
 
     pub(crate) async fn run_step(
         &self,
+        caller: &Owner,
         request: pb::RunStepRequest,
     ) -> Result<Response<pb::RunStepResponse>, Status> {
         let errors_in_body = request.store_errors_in_response_body;
         let handle = request.session_handle.clone();
-        let outcome = self.counted(&handle, async {
+        let fed = request.feed.iter().filter_map(|feed| feed.tensor.as_ref());
+        let fed = fed.map(|tensor| tensor.tensor_content.len()).sum();
+        let outcome = self.counted(&handle, fed, async {
             self.recent.check(request.request_id, "RunStep (Master)")?;
-            let session = self.master.session(&request.session_handle)?;
+            let session = self.master.session_for(caller, &request.session_handle)?;
             if !request.partial_run_handle.is_empty() {
                 let handle = request.partial_run_handle.clone();
                 let fetches = wire::distinct(request.fetch.clone());
@@ -121,11 +142,12 @@ impl MasterHandler {
 
     pub(crate) async fn partial_run_setup(
         &self,
+        caller: &Owner,
         request: pb::PartialRunSetupRequest,
     ) -> Result<Response<pb::PartialRunSetupResponse>, Status> {
         reply(
             async {
-                let session = self.master.session(&request.session_handle)?;
+                let session = self.master.session_for(caller, &request.session_handle)?;
                 let partial_run_handle =
                     session.partial_run_setup(request.feed, request.fetch, request.target).await?;
                 Ok(pb::PartialRunSetupResponse { partial_run_handle })
@@ -136,18 +158,21 @@ impl MasterHandler {
 
     pub(crate) async fn close_session(
         &self,
+        caller: &Owner,
         request: pb::CloseSessionRequest,
     ) -> Result<Response<pb::CloseSessionResponse>, Status> {
         let handle = request.session_handle;
-        reply(self.master.close_session(&handle).await.map(|()| pb::CloseSessionResponse {}))
+        let closed = self.master.close_session_for(caller, &handle).await;
+        reply(closed.map(|()| pb::CloseSessionResponse {}))
     }
 
     pub(crate) async fn list_devices(
         &self,
+        caller: &Owner,
         request: pb::ListDevicesRequest,
     ) -> Result<Response<pb::ListDevicesResponse>, Status> {
         let handle = request.session_handle;
-        reply(self.master.list_devices(&handle).await.map(|(local, remote)| {
+        reply(self.master.list_devices(caller, &handle).await.map(|(local, remote)| {
             pb::ListDevicesResponse {
                 local_device: local.iter().map(wire::device_attributes).collect(),
                 remote_device: remote.iter().map(wire::device_attributes).collect(),
@@ -157,19 +182,21 @@ impl MasterHandler {
 
     pub(crate) async fn reset(
         &self,
+        caller: &Owner,
         request: pb::ResetRequest,
     ) -> Result<Response<pb::ResetResponse>, Status> {
-        let outcome = self.master.reset(request.container, request.device_filters).await;
+        let outcome = self.master.reset(caller, request.container, request.device_filters).await;
         reply(outcome.map(|()| pb::ResetResponse {}))
     }
 
     pub(crate) async fn make_callable(
         &self,
+        caller: &Owner,
         request: pb::MakeCallableRequest,
     ) -> Result<Response<pb::MakeCallableResponse>, Status> {
         reply(
             async {
-                let session = self.master.session(&request.session_handle)?;
+                let session = self.master.session_for(caller, &request.session_handle)?;
                 let callable = wire::callable(request.options.unwrap_or_default())?;
                 Ok(pb::MakeCallableResponse { handle: session.make_callable(callable).await? })
             }
@@ -179,12 +206,14 @@ impl MasterHandler {
 
     pub(crate) async fn run_callable(
         &self,
+        caller: &Owner,
         request: pb::RunCallableRequest,
     ) -> Result<Response<pb::RunCallableResponse>, Status> {
         let handle = request.session_handle.clone();
+        let fed = request.feed.iter().map(|tensor| tensor.tensor_content.len()).sum();
         reply(
-            self.counted(&handle, async {
-                let session = self.master.session(&request.session_handle)?;
+            self.counted(&handle, fed, async {
+                let session = self.master.session_for(caller, &request.session_handle)?;
                 let feeds = request.feed.iter().map(tensor_wire::tensor).collect::<Result<_>>()?;
                 let outcome = session.run_callable(request.handle, feeds).await?;
                 Ok(pb::RunCallableResponse {
@@ -202,9 +231,10 @@ impl MasterHandler {
 
     pub(crate) async fn release_callable(
         &self,
+        caller: &Owner,
         request: pb::ReleaseCallableRequest,
     ) -> Result<Response<pb::ReleaseCallableResponse>, Status> {
-        reply(self.master.session(&request.session_handle).map(|session| {
+        reply(self.master.session_for(caller, &request.session_handle).map(|session| {
             session.release_callable(request.handle);
             pb::ReleaseCallableResponse {}
         }))

@@ -8,19 +8,25 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use tensorfleet_cluster::{EventKind, Events};
 use tensorfleet_framework::BoxFuture;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-/// Asked so many times in the time that a peer may be silent, and given the rest to answer.
-const BEATS: u32 = 3;
+/// A peer is asked after such a part of the time in which its loss must be noticed, and given four
+/// such parts to answer. The last one is for those who must be told more than once: TensorFlow's
+/// coordinator forgives a parameter server two failures.
+const BEATS: u32 = 6;
+const ANSWER_BEATS: u32 = 4;
+/// A peer that was given up is given such a part of the time to answer again.
+const LOST_BEATS: u32 = 20;
 
 /// Watches over the calls to one peer.
 #[derive(Debug)]
 pub(crate) struct Patience {
-    /// How long the peer may be silent.
+    /// In which time the loss of the peer must be noticed.
     silence: Duration,
     waiting: AtomicUsize,
     /// Whether somebody looks after the calls.
@@ -30,6 +36,8 @@ pub(crate) struct Patience {
     is_lost: AtomicBool,
     /// How often the peer was given up.
     losses: watch::Sender<u64>,
+    /// Where losses are told of.
+    events: Arc<Events>,
 }
 
 /// What is asked now and then: whether the peer is there.
@@ -40,19 +48,36 @@ pub(crate) type Probe = Box<dyn Fn() -> BoxFuture<bool> + Send>;
 pub(crate) struct Lost;
 
 impl Patience {
-    pub(crate) fn new(silence: Duration) -> Arc<Patience> {
+    pub(crate) fn new(silence: Duration, events: Arc<Events>) -> Arc<Patience> {
         Arc::new(Patience {
             silence,
             waiting: AtomicUsize::new(0),
             is_watched: AtomicBool::new(false),
             is_lost: AtomicBool::new(false),
             losses: watch::Sender::new(0),
+            events,
         })
     }
 
-    /// How long the peer may be silent.
+    /// In which time the loss of the peer must be noticed.
     pub(crate) fn silence(&self) -> Duration {
         self.silence
+    }
+
+    /// The peer does not answer, as somebody else has found out: all that wait are told.
+    pub(crate) fn lose(&self) {
+        self.is_lost.store(true, Ordering::Release);
+        self.losses.send_modify(|count| *count += 1);
+    }
+
+    /// How many calls wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Acquire)
+    }
+
+    /// Whether the peer was given up and has not answered since.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.is_lost.load(Ordering::Acquire)
     }
 
     /// Waits for a call as long as the peer is there. `probe` makes what is asked, if nobody asks yet;
@@ -82,8 +107,11 @@ impl Patience {
         loop {
             let beat = self.silence / BEATS;
             let was_lost = self.is_lost.load(Ordering::Acquire);
-            let (pause, limit) =
-                if was_lost { (Duration::ZERO, beat) } else { (beat, self.silence - beat) };
+            let (pause, limit) = if was_lost {
+                (Duration::ZERO, self.silence / LOST_BEATS)
+            } else {
+                (beat, beat * ANSWER_BEATS)
+            };
             tokio::time::sleep(pause).await;
             if self.waiting.load(Ordering::Acquire) == 0 {
                 self.is_watched.store(false, Ordering::Release);
@@ -94,15 +122,25 @@ impl Patience {
                 }
             }
             let is_there = tokio::time::timeout(limit, probe()).await.unwrap_or(false);
-            self.is_lost.store(!is_there, Ordering::Release);
-            if !is_there {
-                let count = self.waiting.load(Ordering::Acquire);
-                if count > 0 {
-                    let silence = self.silence;
-                    tracing::warn!("{who} with {count} calls, and has no answer for {silence:?}");
+            if is_there {
+                self.is_lost.store(false, Ordering::Release);
+                if was_lost {
+                    let text = format!("{who}, which answers again");
+                    tracing::info!("{text}");
+                    self.events.keep(Instant::now(), EventKind::PeerFound, text);
                 }
-                self.losses.send_modify(|count| *count += 1);
+                continue;
             }
+            let count = self.waiting.load(Ordering::Acquire);
+            if count > 0 {
+                let silence = self.silence;
+                let text = format!(
+                    "{who} with {count} calls, without an answer; the failure timeout is {silence:?}"
+                );
+                tracing::warn!("{text}");
+                self.events.keep(Instant::now(), EventKind::PeerLost, text);
+            }
+            self.lose();
         }
     }
 }
@@ -143,15 +181,23 @@ mod tests {
 
     #[tokio::test]
     async fn calls_to_a_peer_that_stands_still_end() {
-        let patience = Patience::new(Duration::from_millis(30));
+        let patience = Patience::new(Duration::from_millis(30), Arc::default());
         let [one, other] = [pending::<()>(), pending::<()>()];
         let outcomes = tokio::join!(wait(&patience, one, false), wait(&patience, other, false));
         assert_eq!(outcomes, (Err(Lost), Err(Lost)));
     }
 
     #[tokio::test]
+    async fn what_others_find_out_is_told_to_all_that_wait() {
+        let patience = Patience::new(Duration::from_secs(600), Arc::default());
+        let call = wait(&patience, pending::<()>(), true);
+        let found_out = async { patience.lose() };
+        assert_eq!(tokio::join!(call, found_out).0, Err(Lost));
+    }
+
+    #[tokio::test]
     async fn calls_to_a_peer_that_answers_may_take_long() {
-        let patience = Patience::new(Duration::from_millis(30));
+        let patience = Patience::new(Duration::from_millis(30), Arc::default());
         let long = tokio::time::sleep(Duration::from_millis(200));
         assert_eq!(wait(&patience, long, true).await, Ok(()));
         assert_eq!(wait(&patience, ready(7), true).await, Ok(7));

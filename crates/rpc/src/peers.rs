@@ -4,17 +4,18 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rustc_hash::FxHashMap;
+use tensorfleet_cluster::Events;
 use tensorfleet_cluster::client::{Peers, WorkerClient};
-use tensorfleet_cluster::spec::ClusterSpec;
 use tensorfleet_framework::DeviceName;
 use tensorfleet_security::Credentials;
+use tensorfleet_spec::ClusterSpec;
 use tensorfleet_tensor::{Result, invalid_argument, permission_denied};
 use tokio::runtime::Handle;
 
 use crate::link::{Introductions, Token};
 use crate::neighbours::Neighbours;
 use crate::transport::Place;
-use crate::worker_client::RemoteWorker;
+use crate::worker_client::{PeerReport, RemoteWorker};
 
 /// The tasks of a cluster, connected when first spoken to.
 #[derive(Debug)]
@@ -30,6 +31,8 @@ pub(crate) struct ClusterPeers {
     silence: Duration,
     /// What is shown to the others; without it they are spoken to in plaintext.
     credentials: Option<Arc<Credentials>>,
+    /// Where losses are told of.
+    events: Arc<Events>,
     clients: Mutex<FxHashMap<DeviceName, Arc<RemoteWorker>>>,
 }
 
@@ -41,6 +44,7 @@ impl ClusterPeers {
         links: Option<Arc<Introductions>>,
         silence: Duration,
         credentials: Option<Arc<Credentials>>,
+        events: Arc<Events>,
     ) -> ClusterPeers {
         let mut tasks = Vec::new();
         for job in cluster.jobs() {
@@ -62,6 +66,7 @@ impl ClusterPeers {
             links,
             silence,
             credentials,
+            events,
             clients: Mutex::default(),
         }
     }
@@ -73,6 +78,19 @@ impl ClusterPeers {
             Some(Ok(worker)) => worker.has_asked(nonce).await,
             _ => false,
         }
+    }
+
+    /// The tasks with their addresses, and what is known of those that were spoken to.
+    pub(crate) fn report(&self) -> Vec<(DeviceName, String, Option<PeerReport>)> {
+        let clients = self.clients.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let report = |task: &DeviceName| clients.get(task).map(|client| client.report());
+        let tasks = self.tasks.iter();
+        tasks.map(|(task, address)| (task.clone(), address.clone(), report(task))).collect()
+    }
+
+    /// Whether the task at an address lives in this process.
+    pub(crate) fn is_neighbour(&self, task: &DeviceName, address: &str) -> bool {
+        self.neighbours.find(task, address).is_some()
     }
 
     fn remote(&self, task: &DeviceName, address: &str) -> Result<Arc<RemoteWorker>> {
@@ -88,6 +106,7 @@ impl ClusterPeers {
             self.runtime.clone(),
             self.links.clone().filter(|_| is_configured),
             self.silence,
+            Arc::clone(&self.events),
         )?);
         clients.insert(task.clone(), Arc::clone(&client));
         Ok(client)
@@ -118,8 +137,9 @@ impl Peers for ClusterPeers {
         let (neighbours, runtime) = (Arc::clone(&self.neighbours), self.runtime.clone());
         let links = self.links.clone();
         let credentials = self.credentials.clone();
+        let (silence, events) = (self.silence, Arc::clone(&self.events));
         let mut peers =
-            ClusterPeers::new(cluster, runtime, neighbours, links, self.silence, credentials);
+            ClusterPeers::new(cluster, runtime, neighbours, links, silence, credentials, events);
         peers.configured = Arc::clone(&self.configured);
         if self.credentials.is_some() {
             // A client says who takes part, and not where they are: it may know them by the address of

@@ -7,21 +7,22 @@ use std::time::Duration;
 
 use prost::Message;
 use tensorfleet_cluster::collective::CollectiveTable;
-use tensorfleet_cluster::spec::{Address, ServerSpec};
-use tensorfleet_cluster::{Master, RealWorld, Task, Worker};
+use tensorfleet_cluster::{Master, Quotas, RealWorld, Separation, Task, Worker};
 use tensorfleet_framework::Registry;
 use tensorfleet_journal::{DurableJournal, Options as JournalOptions};
 use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_runtime::ComputePool;
 use tensorfleet_security::Credentials;
+use tensorfleet_security::audit::Audit;
+use tensorfleet_spec::{Address, ServerSpec};
 use tensorfleet_tensor::{Result, invalid_argument, not_found, unavailable, unknown_error};
-use tensorfleet_transport::Limits;
+use tensorfleet_transport::{Limits, Memory};
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use crate::activity::Activity;
-use crate::admin::{self, AdminHandler};
+use crate::admin::{self, AdminHandler, Fleet, LogTail, Scalars};
 use crate::coordination::CoordinationHandler;
 use crate::grpc::Services;
 use crate::health::HealthHandler;
@@ -29,6 +30,7 @@ use crate::link::{Doors, Introductions, accept};
 use crate::master::MasterHandler;
 use crate::neighbours::Neighbours;
 use crate::peers::ClusterPeers;
+use crate::progress;
 use crate::wire;
 use crate::worker::{Linking, WorkerHandler};
 
@@ -50,8 +52,18 @@ pub struct ServerConfig {
     pub slow_step: Option<Duration>,
     /// What is shown to others and asked of them; without it everybody is let in, in plaintext.
     pub credentials: Option<Arc<Credentials>>,
+    /// How clients are kept apart.
+    pub separation: Separation,
+    /// What clients may take of the task.
+    pub quotas: Quotas,
+    /// Where it is written down who does what, if it is.
+    pub audit: Option<Arc<Audit>>,
+    /// How long durable tasks that are away are waited for.
+    pub task_timeout: Duration,
     /// Where what the task changes is kept, if it is.
     pub journal: Option<JournalOptions>,
+    /// Where the process keeps the last lines of its log.
+    pub logs: Arc<LogTail>,
 }
 
 /// An address that is taken for a server.
@@ -84,7 +96,8 @@ pub struct Server {
     task: Arc<Task>,
     ending: Arc<Ending>,
     view: admin::View,
-    journal: Option<DurableJournal>,
+    fleet: Arc<Fleet>,
+    journal: Option<Arc<DurableJournal>>,
 }
 
 /// How a server ends, whoever wants it.
@@ -101,13 +114,14 @@ pub(crate) struct Ending {
 
 impl Ending {
     pub(crate) fn begin(&self) {
-        self.activity.unready.send_replace(true);
+        self.activity.close();
         // Clients are told before their connections end.
         self.master.stop();
         self.stop.send_replace(true);
         self.neighbours.remove(&self.known_as);
         // Neighbours wait for tensors without a connection that would break.
-        self.task.steps.abort_all(&unavailable!("{} has stopped", self.task.name));
+        let stopped = unavailable!("{} has stopped", self.task.name).worker_restarted();
+        self.task.steps.abort_all(&stopped);
     }
 }
 
@@ -126,6 +140,9 @@ impl Server {
                 invalid_argument!("the default session configuration is broken: {error}")
             })?;
         if let Some(credentials) = &config.credentials {
+            if let Some(audit) = &config.audit {
+                credentials.audited_by(Arc::clone(audit));
+            }
             credentials.check_server()?;
             credentials.watch(&Handle::current());
         }
@@ -133,14 +150,28 @@ impl Server {
         let name = config.spec.task();
         let cpus = u32::try_from(cpus).unwrap_or(1);
         let world = Arc::new(RealWorld(Handle::current()));
-        let task = Arc::new(Task {
+        let task = Task {
             threads: wire::threads(&session_config),
             collectives: CollectiveTable::led_by(wire::group_leader(&session_config)?),
+            task_timeout: config.task_timeout,
             ..Task::new(&name.job, name.index, cpus, config.registry, config.pool, world)
-        });
-        let activity = Arc::new(Activity::new(task.name.to_string(), config.slow_step));
+        };
+        let task = task.separated(config.separation).limited(config.quotas);
         let journal =
             config.journal.map(|options| open_journal(&options, &task)).transpose()?.flatten();
+        let task = Arc::new(match &journal {
+            None => task,
+            Some(journal) => {
+                let incarnations = journal.incarnations(&task.incarnations())?;
+                task.known_by(&incarnations)
+            }
+        });
+        let activity = Arc::new(Activity::new(
+            task.name.to_string(),
+            config.slow_step,
+            Arc::clone(&task.events),
+        ));
+        let journal = journal.map(Arc::new);
         let neighbours = config.neighbours;
         let own = || Arc::new(Introductions::new(task.name.to_string()));
         let introductions = config.links.then(own);
@@ -151,6 +182,7 @@ impl Server {
             introductions.clone(),
             config.limits.silence,
             config.credentials.clone(),
+            Arc::clone(&task.events),
         ));
         let worker = Arc::new(Worker::new(Arc::clone(&task), Arc::clone(&peers) as _));
         let known_as = config.spec.cluster().address(name)?.to_owned();
@@ -161,9 +193,12 @@ impl Server {
             tokio::spawn(close_idle_sessions(Arc::downgrade(&master), timeout));
         }
         tokio::spawn(end_stale_contexts(Arc::downgrade(&worker)));
-        let link = introductions
-            .as_ref()
-            .map(|introductions| Linking { introductions: Arc::clone(introductions), peers });
+        let silence = config.limits.silence;
+        tokio::spawn(progress::watch(Arc::downgrade(&task), Arc::downgrade(&activity), silence));
+        let link = introductions.as_ref().map(|introductions| Linking {
+            introductions: Arc::clone(introductions),
+            peers: Arc::clone(&peers),
+        });
         let worker_handler = WorkerHandler {
             task: Arc::clone(&task),
             worker,
@@ -172,18 +207,30 @@ impl Server {
             recent_tensors: Arc::default(),
             activity: Arc::clone(&activity),
         };
+        let memory = Memory::new(config.limits.server_memory);
         let stop = watch::Sender::new(false);
         let health = HealthHandler { stop: activity.unready.subscribe() };
         let ended_master = Arc::clone(&master);
+        let spec = Arc::new(config.spec);
         let view = admin::View {
-            spec: Arc::new(config.spec),
+            spec: Arc::clone(&spec),
             task: Arc::clone(&task),
             worker: Arc::clone(&worker_handler.worker),
             master: Arc::clone(&master),
             activity: Arc::clone(&activity),
+            peers,
+            connections: Arc::clone(&memory),
             stop: stop.subscribe(),
+            logs: config.logs,
+            scalars: Arc::default(),
+            journal: journal.as_ref().map(Arc::downgrade).unwrap_or_default(),
+            credentials: config.credentials.clone(),
         };
+        let credentials = config.credentials.clone();
+        let fleet =
+            Arc::new(Fleet::new(view.clone(), &spec, address, Handle::current(), credentials));
         let (mut services, mut health_alone) = (Services::default(), Services::default());
+        services.audit.clone_from(&config.audit);
         health.add_methods(&mut health_alone);
         health.add_methods(&mut services);
         let recent = Arc::default();
@@ -201,7 +248,8 @@ impl Server {
             neighbours,
             known_as,
         });
-        AdminHandler { view: view.clone(), ending: Arc::clone(&ending) }.add_methods(&mut services);
+        let (shown, ended) = (Arc::clone(&fleet), Arc::clone(&ending));
+        AdminHandler { view: view.clone(), fleet: shown, ending: ended }.add_methods(&mut services);
         CoordinationHandler { task: Arc::clone(&task) }.add_methods(&mut services);
         let doors = Doors {
             methods: Arc::new(services.methods),
@@ -209,6 +257,7 @@ impl Server {
             handler: worker_handler,
             introductions,
             limits: config.limits,
+            memory,
             credentials: config.credentials,
             stop: doors_stop,
         };
@@ -218,7 +267,7 @@ impl Server {
             accept(listener, doors).await;
             ended.send_replace(true);
         });
-        Ok(Server { address, stopped: joined, task, ending, view, journal })
+        Ok(Server { address, stopped: joined, task, ending, view, fleet, journal })
     }
 
     /// The address that the server listens on, with the real port.
@@ -234,6 +283,21 @@ impl Server {
     /// What the server knows of itself.
     pub fn view(&self) -> &admin::View {
         &self.view
+    }
+
+    /// Tells of steps in the log that take so long from now on.
+    pub fn tell_of_steps_above(&self, slow: Option<Duration>) {
+        self.ending.activity.tell_of_work_above(slow);
+    }
+
+    /// What the server can tell of all tasks of its cluster.
+    pub fn fleet(&self) -> &Arc<Fleet> {
+        &self.fleet
+    }
+
+    /// The curves of what programs train here.
+    pub fn scalars(&self) -> &Scalars {
+        &self.view.scalars
     }
 
     /// Refuses new steps from now on.

@@ -37,7 +37,7 @@ pub(crate) fn session_options(config: Option<&pb::ConfigProto>) -> Result<Sessio
         device_filters: config.device_filters.clone(),
         isolate_session_state: config.isolate_session_state || (cluster.is_some() && !shares_state),
         timeout: milliseconds(config.operation_timeout_in_ms),
-        cluster: cluster.map(tensorfleet_cluster::spec::wire::cluster_spec).transpose()?,
+        cluster: cluster.map(tensorfleet_spec::wire::cluster_spec).transpose()?,
         threads: threads(config),
         thread_pools: config
             .session_inter_op_thread_pool
@@ -160,7 +160,7 @@ pub(crate) fn config_proto(options: &SessionOptions) -> pb::ConfigProto {
             rewrite_options,
             ..Default::default()
         }),
-        cluster_def: options.cluster.as_ref().map(tensorfleet_cluster::spec::wire::cluster_def),
+        cluster_def: options.cluster.as_ref().map(tensorfleet_spec::wire::cluster_def),
         experimental: shares_state.then(|| pb::config_proto::Experimental {
             share_session_state_in_clusterspec_propagation: true,
             ..Default::default()
@@ -392,14 +392,18 @@ pub(crate) fn device_attributes(device: &Device) -> pb::DeviceAttributes {
         locality: Some(pb::DeviceLocality::default()),
         incarnation: device.incarnation,
         xla_global_id: -1,
-        ..Default::default()
+        physical_device_desc: if device.durable { DURABLE.to_owned() } else { String::new() },
     }
 }
+
+/// How a device says that its task keeps what it has. TensorFlow shows these words to people.
+const DURABLE: &str = "durable";
 
 /// Reads a device.
 pub(crate) fn device(attributes: &pb::DeviceAttributes) -> Result<Device> {
     Ok(Device {
         name: tensorfleet_framework::DeviceName::parse(&attributes.name)?,
         incarnation: attributes.incarnation,
+        durable: attributes.physical_device_desc == DURABLE,
     })
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tensorfleet_cluster::client::{CreateWorkerSession, RunGraph};
-use tensorfleet_cluster::{Task, Threads, Worker};
+use tensorfleet_cluster::{Owner, Task, Threads, Worker};
 use tensorfleet_framework::{DeviceName, Parcel, StepId};
 use tensorfleet_graph::Graph;
 use tensorfleet_proto::tensorflow as pb;
@@ -14,11 +14,12 @@ use tonic::{Response, Status};
 
 use crate::activity::{Activity, Work};
 use crate::eager::EagerHandler;
-use crate::grpc::{Services, unary};
+use crate::grpc::{Services, owner, unary};
 use crate::link::{Introductions, Offer, asked, asked_to_confirm, confirm, is_task};
 use crate::peers::ClusterPeers;
 use crate::recent::RecentRequests;
 use crate::status::{reply, to_status};
+use crate::{behalf, durable};
 use crate::{raw, recv_tensor, wire};
 
 /// Serves a [`Worker`].
@@ -68,7 +69,6 @@ impl WorkerHandler {
             CleanupGraph => cleanup_graph,
             CompleteGroup => complete_group,
             CompleteInstance => complete_instance,
-            CreateWorkerSession => create_worker_session,
             DeleteWorkerSession => delete_worker_session,
             DeregisterGraph => deregister_graph,
             GetStepSequence => get_step_sequence,
@@ -88,9 +88,15 @@ impl WorkerHandler {
             },
         );
         let handler = self.clone();
-        services.parts(recv_tensor::PATH, move |request| {
-            let handler = handler.clone();
-            async move { recv_tensor::answer(&handler, request).await }
+        services.unary("/tensorflow.WorkerService/CreateWorkerSession", move |call, request| {
+            let (handler, owner) = (handler.clone(), behalf::hear(&call));
+            let durable = durable::hear(&call);
+            async move { handler.create_worker_session(owner, durable, request).await }
+        });
+        let handler = self.clone();
+        services.parts(recv_tensor::PATH, move |call, request| {
+            let (handler, caller) = (handler.clone(), owner(&call));
+            async move { recv_tensor::answer(&handler, &caller, request).await }
         });
     }
 
@@ -100,7 +106,12 @@ impl WorkerHandler {
         EagerHandler { worker, activity }
     }
 
-    fn create_session(&self, request: pb::CreateWorkerSessionRequest) -> Result<()> {
+    fn create_session(
+        &self,
+        owner: Owner,
+        durable: Vec<DeviceName>,
+        request: pb::CreateWorkerSessionRequest,
+    ) -> Result<()> {
         let server = request.server_def.unwrap_or_default();
         let cluster = server.cluster.as_ref().filter(|cluster| !cluster.job.is_empty());
         let task_name = match cluster {
@@ -115,11 +126,13 @@ impl WorkerHandler {
         self.worker.create_session(CreateWorkerSession {
             handle: request.session_handle,
             task_name,
-            cluster: cluster.map(tensorfleet_cluster::spec::wire::cluster_spec).transpose()?,
+            cluster: cluster.map(tensorfleet_spec::wire::cluster_spec).transpose()?,
             isolate_session_state: request.isolate_session_state,
             master_task: request.master_task,
             master_incarnation: request.master_incarnation as u64,
             threads: server.default_session_config.as_ref().map(wire::threads).unwrap_or_default(),
+            owner,
+            durable,
         })
     }
 
@@ -137,6 +150,8 @@ impl WorkerHandler {
             master_task: String::new(),
             master_incarnation: 0,
             threads: Threads::default(),
+            owner: Owner::default(),
+            durable: Vec::new(),
         })?;
         Ok(shared)
     }
@@ -154,14 +169,17 @@ impl WorkerHandler {
     pub(crate) async fn run(&self, request: pb::RunGraphRequest) -> Result<pb::RunGraphResponse> {
         let errors_in_body = request.store_errors_in_response_body;
         match self.try_run(request).await {
-            // A body has no place for the mark of a consequence; a status has.
-            Err(error) if errors_in_body && !error.is_derived() => Ok(error_in_body(&error)),
+            // A body has no place for the marks of a consequence and of a restart; a status has.
+            Err(error) if errors_in_body && !error.is_derived() && !error.is_worker_restarted() => {
+                Ok(error_in_body(&error))
+            }
             outcome => outcome,
         }
     }
 
     async fn try_run(&self, request: pb::RunGraphRequest) -> Result<pb::RunGraphResponse> {
-        let running = self.activity.begin(Work::Part)?;
+        // A durable task that drains will be back: its callers need not hear of it.
+        let running = self.activity.begin(Work::Part).map_err(Error::worker_restarted)?;
         let session = request.session_handle.clone();
         running.end(self.run_part(request).await, || format!("session {session}"))
     }
@@ -193,6 +211,16 @@ impl WorkerHandler {
             step_stats: (!outcome.trace.is_empty()).then(|| wire::step_stats(&outcome.trace)),
             ..Default::default()
         })
+    }
+
+    /// Waits for the tensor that a request is for, if the caller may have it.
+    pub(crate) async fn parcel_for(
+        &self,
+        caller: &Owner,
+        request: pb::RecvTensorRequest,
+    ) -> Result<Parcel> {
+        self.worker.contexts().check_step(caller, StepId(request.step_id))?;
+        self.parcel(request).await
     }
 
     /// Waits for the tensor that a request is for.
@@ -227,9 +255,11 @@ impl WorkerHandler {
 
     pub(crate) async fn create_worker_session(
         &self,
+        owner: Owner,
+        durable: Vec<DeviceName>,
         request: pb::CreateWorkerSessionRequest,
     ) -> Result<Response<pb::CreateWorkerSessionResponse>, Status> {
-        let outcome = self.create_session(request);
+        let outcome = self.create_session(owner, durable, request);
         reply(outcome.map(|()| pb::CreateWorkerSessionResponse {}))
     }
 

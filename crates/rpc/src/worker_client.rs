@@ -8,10 +8,10 @@ use tensorfleet_cluster::client::{CreateWorkerSession, RunGraph, RunGraphReply, 
 use tensorfleet_cluster::collective::{CollectivePeer, graph_key};
 use tensorfleet_cluster::coordination::LeaderClient;
 use tensorfleet_cluster::eager::{Item, Operation, Output, Reply};
-use tensorfleet_cluster::{Watches, random_nonzero};
+use tensorfleet_cluster::{Events, Watches, random_nonzero};
 use tensorfleet_framework::{BoxFuture, DeviceName, Parcel, StepId};
-use tensorfleet_graph::Graph;
 use tensorfleet_graph::wire as graph_wire;
+use tensorfleet_graph::{ControlFlow, Graph};
 use tensorfleet_planner::Device;
 use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_proto::tensorflow::eager as eager_pb;
@@ -25,14 +25,15 @@ use tonic::transport::Channel;
 
 use crate::eager::wire as eager_wire;
 use crate::link::{
-    Broken, Call, Ends, Introductions, Link, LinkSlot, Offer, Token, ask, ask_to_confirm,
-    is_confirmed,
+    Broken, Call, Ends, Introductions, Link, LinkReport, LinkSlot, Offer, Token, ask,
+    ask_to_confirm, is_confirmed,
 };
 use crate::patience::{Lost, Patience, Probe};
 use crate::recv_tensor::receive;
 use crate::status::from_status;
 use crate::transport::Place;
 use crate::wire;
+use crate::{behalf, durable};
 
 /// Speaks WorkerService to one task.
 #[derive(Clone, Debug)]
@@ -47,6 +48,17 @@ pub(crate) struct RemoteWorker {
     /// How it asks for links, if it may.
     introductions: Option<Arc<Introductions>>,
     link: Arc<LinkSlot>,
+    events: Arc<Events>,
+}
+
+/// What is known of another task.
+#[derive(Debug)]
+pub(crate) struct PeerReport {
+    /// Whether it was given up and has not answered since.
+    pub(crate) is_lost: bool,
+    /// How many calls over gRPC and over the link wait for it.
+    pub(crate) waiting: usize,
+    pub(crate) link: LinkReport,
 }
 
 impl RemoteWorker {
@@ -57,6 +69,7 @@ impl RemoteWorker {
         runtime: Handle,
         introductions: Option<Arc<Introductions>>,
         silence: Duration,
+        events: Arc<Events>,
     ) -> Result<RemoteWorker> {
         let channel = place.channel(&runtime).context(|| task.to_string())?;
         let client = WorkerServiceClient::new(channel.clone())
@@ -66,7 +79,7 @@ impl RemoteWorker {
             .max_decoding_message_size(usize::MAX)
             .max_encoding_message_size(usize::MAX);
         let link = LinkSlot::new(introductions.is_some());
-        let patience = Patience::new(silence);
+        let patience = Patience::new(silence, Arc::clone(&events));
         Ok(RemoteWorker {
             task,
             place,
@@ -77,7 +90,18 @@ impl RemoteWorker {
             patience,
             introductions,
             link,
+            events,
         })
+    }
+
+    /// What is known of the worker.
+    pub(crate) fn report(&self) -> PeerReport {
+        let link = self.link.report();
+        PeerReport {
+            is_lost: self.patience.is_lost(),
+            waiting: self.patience.waiting() + link.waiting,
+            link,
+        }
     }
 
     /// The link to the worker, if one is up.
@@ -85,7 +109,7 @@ impl RemoteWorker {
         self.link.get(|| {
             let (mut client, place) = (self.client.clone(), self.place.clone());
             let (introductions, peer) = (self.introductions.clone(), self.task.to_string());
-            let silence = self.patience.silence();
+            let (silence, events) = (self.patience.silence(), Arc::clone(&self.events));
             let connecting = async move {
                 let introductions = introductions?;
                 let own = introductions.own().to_owned();
@@ -94,7 +118,7 @@ impl RemoteWorker {
                 ask(request.metadata_mut(), introductions.ask(&peer)?, &own);
                 let status = client.get_status(request).await.ok()?;
                 let offer = Offer::find(status.metadata())?;
-                Link::connect(offer, &place, Ends { own, peer, silence }).await.ok()
+                Link::connect(offer, &place, Ends { own, peer, silence, events }).await.ok()
             };
             (self.runtime.clone(), connecting)
         })
@@ -117,14 +141,18 @@ impl RemoteWorker {
         call: Call<T>,
     ) -> BoxFuture<Result<T>> {
         let (task, address) = (self.task.clone(), Arc::clone(&self.place.address));
+        let patience = Arc::clone(&self.patience);
         Box::pin(async move {
-            match call.await {
-                Ok(outcome) => outcome.map_err(|error| describe(&error, &task, method)),
-                Err(Broken(why)) => {
-                    let error = unreachable(&task, &address, &format!(": {why}"));
-                    Err(describe(&error, &task, method))
+            let why = match call.await {
+                Ok(outcome) => return outcome.map_err(|error| describe(&error, &task, method)),
+                Err(Broken::Closed) => ": the connection was closed".to_owned(),
+                Err(Broken::Silent) => {
+                    // Calls over gRPC need not find that out once more.
+                    patience.lose();
+                    silent(patience.silence())
                 }
-            }
+            };
+            Err(describe(&unreachable(&task, &address, &why), &task, method))
         })
     }
 
@@ -151,12 +179,16 @@ impl RemoteWorker {
                 }
                 Ok(None) => Err(cancelled!("the call of {method} on {task} was cancelled")),
                 Err(Lost) => {
-                    let why = format!(": it has not answered for {silence:?}");
-                    Err(describe(&unreachable(&task, &address, &why), &task, method))
+                    Err(describe(&unreachable(&task, &address, &silent(silence)), &task, method))
                 }
             }
         })
     }
+}
+
+/// Why a call to a task that stands still has failed.
+fn silent(timeout: Duration) -> String {
+    format!(": it does not answer; the failure timeout is {timeout:?}")
 }
 
 /// Asks a worker whether it is there. Whatever it answers, it is.
@@ -215,6 +247,7 @@ fn unreachable(task: &DeviceName, address: &str, cause: &str) -> Error {
         "Socket closed"
     };
     unavailable!("{words}; last error: {task} at {address} cannot be reached{cause}")
+        .unreached(true)
 }
 
 /// Says which task failed. TensorFlow's coordinator finds the task at fault by the words "GRPC error
@@ -237,7 +270,7 @@ fn describe(error: &Error, task: &DeviceName, method: &str) -> Error {
     if error.is_worker_restarted() {
         described = described.worker_restarted();
     }
-    described
+    described.unreached(error.is_unreached())
 }
 
 /// TensorFlow's masters give up on deleting a session after this long.
@@ -254,7 +287,10 @@ impl WorkerClient for RemoteWorker {
 
     fn create_session(&self, request: CreateWorkerSession) -> BoxFuture<Result<()>> {
         let mut client = self.client.clone();
-        let request = create_worker_session(request);
+        let (owner, durable) = (request.owner.clone(), request.durable.clone());
+        let mut request = tonic::Request::new(create_worker_session(request));
+        behalf::say(request.metadata_mut(), &owner);
+        durable::say(request.metadata_mut(), &durable);
         let call = self.call("WorkerService/CreateWorkerSession", async move {
             client.create_worker_session(request).await
         });
@@ -294,7 +330,7 @@ impl WorkerClient for RemoteWorker {
                 .register_graph(pb::RegisterGraphRequest {
                     session_handle: session,
                     create_worker_session_called: true,
-                    has_control_flow: has_control_flow(&graph_def),
+                    has_control_flow: has_control_flow(&graph),
                     graph_def: Some(graph_def),
                     graph_options: Some(pb::GraphOptions::default()),
                     config_proto: Some(pb::ConfigProto::default()),
@@ -461,17 +497,16 @@ fn run_graph_request(request: RunGraph) -> Result<pb::RunGraphRequest> {
     })
 }
 
-fn has_control_flow(graph: &pb::GraphDef) -> bool {
-    const STEERING: [&str; 8] =
-        ["Switch", "Merge", "Enter", "Exit", "NextIteration", "RefSwitch", "RefMerge", "RefEnter"];
-    graph.node.iter().any(|node| STEERING.contains(&node.op.as_str()))
+fn has_control_flow(graph: &Graph) -> bool {
+    let steers = |what: ControlFlow| !what.is_end() && what != ControlFlow::ControlTrigger;
+    graph.nodes().iter().any(|node| node.nature().control_flow.is_some_and(steers))
 }
 
 fn create_worker_session(request: CreateWorkerSession) -> pb::CreateWorkerSessionRequest {
     pb::CreateWorkerSessionRequest {
         session_handle: request.handle,
         server_def: Some(pb::ServerDef {
-            cluster: request.cluster.as_ref().map(tensorfleet_cluster::spec::wire::cluster_def),
+            cluster: request.cluster.as_ref().map(tensorfleet_spec::wire::cluster_def),
             job_name: request.task_name.job.unwrap_or_default(),
             task_index: request.task_name.task.unwrap_or_default() as i32,
             protocol: "grpc".to_owned(),

@@ -26,6 +26,16 @@ pub struct Executable {
     retvals: Vec<usize>,
 }
 
+impl Executable {
+    /// The name of the node that the first input of a node comes from. Looks at all nodes.
+    pub(crate) fn source(&self, node: u32) -> Option<Arc<str>> {
+        let slot = self.nodes[node as usize].first_slot;
+        let feeds = |edge: &Edge| edge.node == node && edge.slot == slot;
+        let from = self.nodes.iter().find(|from| from.consumers.iter().any(feeds))?;
+        Some(Arc::clone(&from.name))
+    }
+}
+
 /// How much state one iteration of a frame has, and how it starts.
 #[derive(Debug)]
 pub(crate) struct FrameLayout {

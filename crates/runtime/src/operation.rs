@@ -1,24 +1,27 @@
 //! One op outside of any graph: what eager execution, constant folding and tests run.
 
 use std::future::poll_fn;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::time::Instant;
 
 use tensorfleet_framework::{
-    AsyncContext, FrameIteration, Implementation, Outcome, Registry, Started, StepContext, Value,
-    Values,
+    AsyncContext, Awaited, FrameIteration, Implementation, Outcome, Registry, Started, StepContext,
+    Value, Values, Wait, Watched,
 };
 use tensorfleet_graph::Node;
 use tensorfleet_kernels::FlushDenormals;
 use tensorfleet_tensor::{Result, internal, invalid_argument};
 
+use crate::inputs::read_references;
 use crate::pool::{ComputePool, may_compute};
-use crate::run::{EXPENSIVE, compute, compute_with_files, guarded, read_references};
+use crate::run::{EXPENSIVE, compute, compute_with_files, guarded};
 use crate::turn;
 
 /// An op with its attributes and its kernel. Any number of steps may run it at once.
 #[derive(Debug)]
 pub struct Operation {
     name: Arc<str>,
+    op: Arc<str>,
     kernel: Implementation,
     is_stateful: bool,
     /// Which inputs take a reference as it is; others get the variable's value.
@@ -35,6 +38,7 @@ impl Operation {
         let takes_ref = node.input_types().iter().map(|input| input.is_ref || passes_references);
         Ok(Operation {
             name: Arc::clone(&node.name),
+            op: Arc::clone(&node.op),
             takes_ref: takes_ref.collect(),
             num_outputs: node.output_types().len(),
             is_stateful: node.is_stateful(),
@@ -67,6 +71,7 @@ impl Operation {
         }
         read_references(&mut inputs, &self.name, &self.takes_ref)?;
         let frame = FrameIteration::default();
+        let _entered = step.enter();
         let _flush = FlushDenormals::new();
         match &self.kernel {
             Implementation::Compute(kernel) if kernel.blocks() => {
@@ -101,9 +106,10 @@ impl Operation {
     ) -> Result<Values> {
         let started = if self.takes_long(&inputs) && !may_compute() {
             let (sender, receiver) = futures_channel::oneshot::channel();
+            let (operation, step) = (Arc::clone(&self), Arc::clone(&step));
             pool.spawn(move || {
                 // Whoever has stopped waiting needs no result.
-                let _ = sender.send(self.start(&step, inputs));
+                let _ = sender.send(operation.start(&step, inputs));
             });
             receiver.await.unwrap_or_else(|_| Err(internal!("an op ended without a result")))?
         } else {
@@ -112,12 +118,41 @@ impl Operation {
         let outcome = match started {
             Started::Done(outcome) => outcome,
             Started::Waiting(mut future) => {
-                poll_fn(|cx| turn::within(turn::allowance(), || future.as_mut().poll(cx)).0).await?
+                let mut known: Option<Arc<OperationWait>> = None;
+                let done = poll_fn(|cx| {
+                    let _entered = step.enter();
+                    let polled = turn::within(turn::allowance(), || future.as_mut().poll(cx)).0;
+                    if polled.is_pending() && known.is_none() {
+                        let wait = Arc::new(OperationWait(Arc::clone(&self), Instant::now()));
+                        let weak: Weak<OperationWait> = Arc::downgrade(&wait);
+                        step.rendezvous.watch(weak);
+                        known = Some(wait);
+                    }
+                    polled
+                });
+                done.await?
             }
         };
         match outcome {
             Outcome::Values(values) => Ok(values),
             Outcome::Dead => Err(invalid_argument!("a dead tensor came out of a single op")),
         }
+    }
+}
+
+/// An op that waits, and since when.
+#[derive(Debug)]
+struct OperationWait(Arc<Operation>, Instant);
+
+impl Watched for OperationWait {
+    fn waits(&self, waits: &mut Vec<Wait>) -> bool {
+        let OperationWait(operation, since) = self;
+        let awaited = match &operation.kernel {
+            Implementation::Async(kernel) => kernel.awaits(),
+            Implementation::Compute(_) | Implementation::ControlFlow(_) => Awaited::File,
+        };
+        let (node, op) = (Arc::clone(&operation.name), Arc::clone(&operation.op));
+        waits.push(Wait { node, op, awaited, source: None, since: Some(*since) });
+        false
     }
 }

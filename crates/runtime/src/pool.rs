@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tensorfleet_kernels::Threads;
 use tensorfleet_kernels::parallel::{self, is_pool_thread};
@@ -15,6 +16,8 @@ pub struct ComputePool {
     kind: Kind,
     /// For what may block: no job does.
     files: FileThreads,
+    /// Jobs of steps that no thread has taken yet.
+    waiting: Arc<AtomicUsize>,
 }
 
 #[derive(Debug)]
@@ -40,13 +43,13 @@ impl ComputePool {
     /// Starts a pool of `threads` threads.
     pub fn new(threads: usize) -> std::io::Result<ComputePool> {
         let kind = Kind::Threads(Threads::new(threads)?);
-        Ok(ComputePool { kind, files: FileThreads::new(MOST_THREADS) })
+        Ok(ComputePool { kind, files: FileThreads::new(MOST_THREADS), waiting: Arc::default() })
     }
 
     /// A pool without threads: each job is given to `run`, which runs it when and where it likes.
     pub fn inline(run: impl Fn(Job) + Send + Sync + 'static) -> ComputePool {
         let kind = Kind::Given(Given(Arc::new(run)));
-        ComputePool { kind, files: FileThreads::new(0) }
+        ComputePool { kind, files: FileThreads::new(0), waiting: Arc::default() }
     }
 
     /// How many jobs run at once.
@@ -57,8 +60,19 @@ impl ComputePool {
         }
     }
 
+    /// How many jobs of steps wait for a thread.
+    pub fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
     /// Queues a job.
     pub fn spawn(&self, job: impl FnOnce() + Send + 'static) {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let waiting = Arc::clone(&self.waiting);
+        let job = move || {
+            waiting.fetch_sub(1, Ordering::Relaxed);
+            job();
+        };
         match &self.kind {
             Kind::Threads(threads) => threads.spawn(job),
             Kind::Given(given) => given.push(job),

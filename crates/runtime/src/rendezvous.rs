@@ -1,16 +1,39 @@
 //! The rendezvous of a step inside one task.
 
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use futures_channel::oneshot;
 use rustc_hash::FxHashMap;
-use tensorfleet_framework::{Delivery, Parcel, Rendezvous};
+use tensorfleet_framework::{Delivery, Parcel, Rendezvous, Wait, Watched};
 use tensorfleet_tensor::{Error, Result, aborted};
 
 /// Holds what was sent and not yet received, and who waits for what was not yet sent.
 #[derive(Debug, Default)]
 pub struct LocalRendezvous {
     table: Mutex<Table>,
+    runs: Mutex<Runs>,
+}
+
+/// What a step holds and waits for at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct StepLook {
+    /// Tensors that nobody has fetched yet, and their bytes.
+    pub held: usize,
+    pub held_bytes: usize,
+    /// The keys of tensors that somebody, here or on another task, waits for.
+    pub awaited: Vec<String>,
+    /// The nodes that wait.
+    pub waits: Vec<Wait>,
+    /// Whether a node is being computed.
+    pub is_computing: bool,
+}
+
+/// The runs of a step that have had to wait.
+#[derive(Debug, Default)]
+struct Runs {
+    known: Vec<Weak<dyn Watched>>,
+    /// At how many those that are over are forgotten: a step of single ops may last for days.
+    sweep_at: usize,
 }
 
 #[derive(Debug, Default)]
@@ -28,6 +51,32 @@ enum Entry {
 impl LocalRendezvous {
     fn lock(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn runs(&self) -> MutexGuard<'_, Runs> {
+        self.runs.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// What the step holds and waits for.
+    pub fn look(&self) -> StepLook {
+        let mut look = StepLook::default();
+        for (key, entry) in &self.lock().entries {
+            match entry {
+                Entry::Sent(parcel) => {
+                    look.held += 1;
+                    look.held_bytes += parcel.tensor.byte_len();
+                }
+                Entry::Awaited(waiting) if waiting.iter().all(oneshot::Sender::is_canceled) => {}
+                Entry::Awaited(_) => look.awaited.push(key.clone()),
+            }
+        }
+        look.awaited.sort_unstable();
+        let runs: Vec<Arc<dyn Watched>> =
+            self.runs().known.iter().filter_map(Weak::upgrade).collect();
+        for run in runs {
+            look.is_computing |= run.waits(&mut look.waits);
+        }
+        look
     }
 }
 
@@ -81,6 +130,15 @@ impl Rendezvous for LocalRendezvous {
         Ok(Delivery::Later(Box::pin(async move {
             receiver.await.unwrap_or_else(|_| Err(aborted!("the step has ended").derived()))
         })))
+    }
+
+    fn watch(&self, run: Weak<dyn Watched>) {
+        let mut runs = self.runs();
+        if runs.known.len() >= runs.sweep_at {
+            runs.known.retain(|run| run.strong_count() > 0);
+            runs.sweep_at = (2 * runs.known.len()).max(16);
+        }
+        runs.known.push(run);
     }
 
     fn abort(&self, error: Error) {
@@ -147,6 +205,43 @@ mod tests {
         rendezvous.send("a", parcel(3)).unwrap();
         let Poll::Ready(result) = poll(rendezvous.recv("a").unwrap()) else { panic!("waits") };
         assert_eq!(value(result), 3);
+    }
+
+    #[test]
+    fn what_a_step_holds_and_waits_for_can_be_seen() {
+        let rendezvous = LocalRendezvous::default();
+        rendezvous.send("a", parcel(1)).unwrap();
+        let waiting = rendezvous.recv("b").unwrap();
+        drop(rendezvous.recv("given up").unwrap());
+        let look = rendezvous.look();
+        assert_eq!((look.held, look.held_bytes), (1, 4));
+        assert_eq!(look.awaited, ["b"]);
+        drop(waiting);
+        assert!(rendezvous.look().awaited.is_empty());
+    }
+
+    #[test]
+    fn runs_that_are_over_are_forgotten() {
+        #[derive(Debug)]
+        struct Nothing;
+
+        impl Watched for Nothing {
+            fn waits(&self, _: &mut Vec<Wait>) -> bool {
+                true
+            }
+        }
+
+        let rendezvous = LocalRendezvous::default();
+        let stays: Arc<dyn Watched> = Arc::new(Nothing);
+        rendezvous.watch(Arc::downgrade(&stays));
+        for _ in 0..1000 {
+            let over: Arc<dyn Watched> = Arc::new(Nothing);
+            rendezvous.watch(Arc::downgrade(&over));
+        }
+        assert!(rendezvous.runs().known.len() <= 16);
+        assert!(rendezvous.look().is_computing);
+        drop(stays);
+        assert!(!rendezvous.look().is_computing);
     }
 
     #[test]

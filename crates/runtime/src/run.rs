@@ -8,21 +8,23 @@
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
 use std::task::{Context, Poll, Wake, Waker};
+use std::time::Instant;
 
 use tensorfleet_framework::{
-    AsyncContext, BoxFuture, FrameIteration, Kernel, KernelContext, Outcome, Started, StepContext,
-    Value, Values,
+    AsyncContext, Awaited, BoxFuture, FrameIteration, Kernel, KernelContext, Outcome, Started,
+    StepContext, Value, Values, Wait, Watched,
 };
 use tensorfleet_kernels::FlushDenormals;
 use tensorfleet_tensor::{Error, Result, Tensor, cancelled, internal, invalid_argument};
 
 use crate::executable::{CompiledNode, Executable, Kind};
+use crate::inputs::{read_references, scalar};
 use crate::pool::{ComputePool, may_compute};
 use crate::sequence::{Progress, Surroundings};
 use crate::state::{Ready, State};
-use crate::trace::Trace;
+use crate::trace::{Trace, when_done};
 use crate::turn;
 
 /// A node that takes longer than this (nanoseconds) is worth another thread.
@@ -35,6 +37,8 @@ pub(crate) const PER_NODE: u64 = 250;
 #[derive(Debug)]
 pub struct Run {
     shared: Arc<Shared>,
+    /// Whether operators can look at it: only a run that has to wait makes itself known.
+    is_known: bool,
 }
 
 #[derive(Debug)]
@@ -46,6 +50,8 @@ struct Shared {
     trace: Option<Arc<Trace>>,
     /// How many nodes that take long may run at once.
     width: usize,
+    /// Whether the results go to a session's client.
+    is_fetched: bool,
     /// Held by whoever works on the step; never waited for, see `Mail::driver`.
     work: Mutex<Work>,
     mail: Mutex<Mail>,
@@ -86,7 +92,7 @@ struct Work {
     state: State,
     /// The outputs of the node that runs.
     outputs: Vec<Value>,
-    waiting: Vec<Option<(Ready, BoxFuture<Result<Outcome>>)>>,
+    waiting: Vec<Option<Waiting>>,
     free: Vec<usize>,
     /// Nodes running on other threads.
     in_flight: usize,
@@ -95,6 +101,14 @@ struct Work {
     spent: u64,
     retvals: Vec<Option<Tensor>>,
     error: Option<Error>,
+}
+
+/// A node that is not done.
+struct Waiting {
+    ready: Ready,
+    future: BoxFuture<Result<Outcome>>,
+    /// Since when, if it was not done at once.
+    since: Option<Instant>,
 }
 
 impl std::fmt::Debug for Work {
@@ -158,9 +172,11 @@ impl Run {
                 pool,
                 args,
                 trace,
+                is_fetched: false,
                 work: Mutex::new(work),
                 mail: Mutex::new(mail),
             }),
+            is_known: false,
         })
     }
 
@@ -171,17 +187,24 @@ impl Run {
         shared.width = shared.width.min(nodes.max(1));
         self
     }
+
+    /// Says that the results are what a session fetches. One that was never made is then an internal
+    /// error, as from TensorFlow's servers; of a function it is an invalid argument.
+    #[must_use]
+    pub fn fetched(mut self) -> Run {
+        Arc::get_mut(&mut self.shared).expect("the run has not begun").is_fetched = true;
+        self
+    }
 }
 
 impl Future for Run {
     type Output = Result<Vec<Tensor>>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         {
             let mut mail = self.shared.mail();
             if mail.driver == Driver::Idle {
                 mail.driver = Driver::Busy;
-                // Who ends the run on this thread need not wake it.
                 mail.waker = None;
                 drop(mail);
                 Shared::drive(&self.shared);
@@ -194,6 +217,12 @@ impl Future for Run {
         match &mut mail.waker {
             Some(waker) => waker.clone_from(cx.waker()),
             none => *none = Some(cx.waker().clone()),
+        }
+        drop(mail);
+        if !self.is_known {
+            self.is_known = true;
+            let run: Weak<Shared> = Arc::downgrade(&self.shared);
+            self.shared.step.rendezvous.watch(run);
         }
         Poll::Pending
     }
@@ -257,9 +286,12 @@ impl Shared {
 
     /// Works on the step for a turn. Returns what that took.
     fn work(this: &Arc<Shared>, turn: u64) -> u64 {
-        let _flush = FlushDenormals::new();
+        let (_flush, _entered) = (FlushDenormals::new(), this.step.enter());
         let mut work = this.work.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         (work.turn, work.spent) = (turn, 0);
+        if let Some(Err(exhausted)) = this.step.account.as_ref().map(|account| account.check()) {
+            work.fail(exhausted);
+        }
         let mut letters = Vec::new();
         loop {
             std::mem::swap(&mut letters, &mut this.mail().letters);
@@ -278,7 +310,7 @@ impl Shared {
                 Pause::Done => {
                     mail.driver = Driver::Done;
                     mail.letters.clear();
-                    mail.result = Some(work.result(&this.executable));
+                    mail.result = Some(work.result(this));
                     if let Some(waker) = mail.waker.take() {
                         drop(mail);
                         drop(work);
@@ -288,6 +320,36 @@ impl Shared {
             }
             return spent;
         }
+    }
+}
+
+impl Watched for Shared {
+    fn waits(&self, waits: &mut Vec<Wait>) -> bool {
+        let work = match self.work.try_lock() {
+            Ok(work) => work,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            // Somebody is at work on it.
+            Err(TryLockError::WouldBlock) => return true,
+        };
+        let nodes = &self.executable.nodes;
+        for Waiting { ready, since, .. } in work.waiting.iter().flatten() {
+            let node = &nodes[ready.node as usize];
+            let awaited = match &node.kind {
+                Kind::Async(kernel) => kernel.awaits(),
+                _ => Awaited::File,
+            };
+            let (name, op) = (Arc::clone(&node.name), Arc::clone(&node.op));
+            let source = self.executable.source(ready.node);
+            waits.push(Wait { node: name, op, awaited, source, since: *since });
+        }
+        let in_flight = work.in_flight > 0;
+        if let (Some(ready), Driver::Busy) = (work.state.ready.front(), self.mail().driver) {
+            let node = &nodes[ready.node as usize];
+            let (name, op) = (Arc::clone(&node.name), Arc::clone(&node.op));
+            let awaited = Awaited::Thread;
+            waits.push(Wait { node: name, op, awaited, source: None, since: None });
+        }
+        in_flight
     }
 }
 
@@ -327,17 +389,23 @@ impl Work {
         }
     }
 
-    fn result(&mut self, executable: &Executable) -> Result<Vec<Tensor>> {
+    fn result(&mut self, run: &Shared) -> Result<Vec<Tensor>> {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
-        self.state.recycle(executable);
+        self.state.recycle(&run.executable);
+        let missing = |index| match run.is_fetched {
+            true => internal!(
+                "Failed to fetch outputs for step {}. (Original error message: Retval[{index}] does not \
+                 have value)",
+                run.step.id.0
+            ),
+            false => invalid_argument!("Retval[{index}] does not have value"),
+        };
         std::mem::take(&mut self.retvals)
             .into_iter()
-            .zip(executable.retvals())
-            .map(|(value, index)| {
-                value.ok_or_else(|| invalid_argument!("Retval[{index}] does not have value"))
-            })
+            .zip(run.executable.retvals())
+            .map(|(value, index)| value.ok_or_else(|| missing(index)))
             .collect()
     }
 
@@ -474,7 +542,10 @@ impl Work {
                         }
                         self.settle_outcome(run, ready, node, outcome)?;
                     }
-                    Started::Waiting(future) => self.wait(run, ready, future),
+                    Started::Waiting(future) => {
+                        let future = when_done(&run.trace, &run.executable, ready.node, future);
+                        self.wait(run, ready, future);
+                    }
                 }
             }
             Kind::File(kernel) => {
@@ -482,11 +553,8 @@ impl Work {
                 let place = self.state.place(ready);
                 let (kernel, name) = (Arc::clone(kernel), Arc::clone(&node.name));
                 let (step, outputs) = (Arc::clone(&run.step), node.num_outputs as usize);
-                let mut work = compute_with_files(kernel, name, step, place, inputs, outputs);
-                if let Some(trace) = run.trace.clone() {
-                    work = Box::pin(traced(work, trace, Arc::clone(&run.executable), ready.node));
-                }
-                self.wait(run, ready, work);
+                let work = compute_with_files(kernel, name, step, place, inputs, outputs);
+                self.wait(run, ready, when_done(&run.trace, &run.executable, ready.node, work));
             }
             Kind::Retval(position) => {
                 let inputs = self.state.claim_inputs(ready, node);
@@ -569,19 +637,24 @@ impl Work {
                 self.waiting.len() - 1
             }
         };
-        self.waiting[index] = Some((ready, future));
+        self.waiting[index] = Some(Waiting { ready, future, since: None });
         self.poll_waiting(run, index);
     }
 
     fn poll_waiting(&mut self, run: &Arc<Shared>, index: usize) {
-        let Some(Some((ready, future))) = self.waiting.get_mut(index) else { return };
+        let Some(Some(Waiting { ready, future, since })) = self.waiting.get_mut(index) else {
+            return;
+        };
         let ready = *ready;
         let waker = Waker::from(Arc::new(NodeWaker { run: Arc::clone(run), index }));
         let mut cx = Context::from_waker(&waker);
         let allowance = self.turn.saturating_sub(self.spent);
         let (polled, spent) = turn::within(allowance, || future.as_mut().poll(&mut cx));
         self.spent += spent;
-        let Poll::Ready(outcome) = polled else { return };
+        let Poll::Ready(outcome) = polled else {
+            since.get_or_insert_with(Instant::now);
+            return;
+        };
         self.waiting[index] = None;
         self.free.push(index);
         let node = &run.executable.nodes[ready.node as usize];
@@ -639,6 +712,7 @@ pub(crate) fn compute(
     inputs: &mut [Value],
     outputs: &mut [Value],
 ) -> Result<()> {
+    let _entered = step.enter();
     let mut ctx = KernelContext::new(name, step, place, inputs, outputs);
     kernel.compute(&mut ctx)?;
     ctx.finish()
@@ -651,8 +725,7 @@ pub(crate) fn guarded<T>(kernel: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-/// Runs a kernel that may block, on threads for that. Of the run it keeps only what it needs, since it may
-/// be given up and still go on.
+/// Runs a kernel that may block, on threads for that. The run may be given up, and it goes on.
 pub(crate) fn compute_with_files(
     kernel: Arc<dyn Kernel>,
     name: Arc<str>,
@@ -672,20 +745,6 @@ pub(crate) fn compute_with_files(
     })
 }
 
-/// Records a node that waits when it is done.
-async fn traced(
-    work: BoxFuture<Result<Outcome>>,
-    trace: Arc<Trace>,
-    executable: Arc<Executable>,
-    node: u32,
-) -> Result<Outcome> {
-    let started = trace.start();
-    let outcome = work.await?;
-    let outputs = if let Outcome::Values(values) = &outcome { &values[..] } else { &[] };
-    trace.record(&executable.nodes[node as usize], started, outputs);
-    Ok(outcome)
-}
-
 fn compute_traced(
     run: &Shared,
     node: &CompiledNode,
@@ -700,39 +759,6 @@ fn compute_traced(
         trace.record(node, started, outputs);
     }
     Ok(())
-}
-
-/// Reads the variables behind references where the node wants a value.
-#[inline]
-pub(crate) fn read_references(inputs: &mut [Value], name: &str, takes_ref: &[bool]) -> Result<()> {
-    for (value, takes_ref) in inputs.iter_mut().zip(takes_ref) {
-        match value {
-            Value::Ref(variable) if !takes_ref => {
-                let read = variable.read()?;
-                *value = Value::Tensor(read);
-            }
-            Value::Tensor(_) | Value::Ref(_) => {}
-            Value::Empty => {
-                return Err(internal!("an input of node {name} is missing"));
-            }
-        }
-    }
-    Ok(())
-}
-
-pub(crate) fn scalar<T: tensorfleet_tensor::Element>(
-    value: Option<&Value>,
-    what: &str,
-) -> Result<T> {
-    match value {
-        Some(Value::Tensor(tensor)) if !tensor.shape().is_scalar() => Err(invalid_argument!(
-            "The second input must be a scalar, but it has shape {}",
-            tensor.shape()
-        )),
-        Some(Value::Tensor(tensor)) => tensor.scalar_value(),
-        Some(Value::Ref(variable)) => variable.read()?.scalar_value(),
-        _ => Err(internal!("the input {what} is missing")),
-    }
 }
 
 /// The words of a panic.

@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use tensorfleet_framework::Value;
-use tensorfleet_tensor::{DType, Shape};
+use tensorfleet_framework::{BoxFuture, Outcome, Value};
+use tensorfleet_tensor::{DType, Result, Shape};
 
-use crate::executable::CompiledNode;
+use crate::executable::{CompiledNode, Executable};
 
 /// Collects the records of one partition of a step.
 #[derive(Debug)]
@@ -68,4 +68,22 @@ impl Trace {
     pub fn records(&self) -> Vec<NodeRecord> {
         self.records.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
     }
+}
+
+/// Lets a node that waits be recorded when it is done, if the step is traced.
+pub(crate) fn when_done(
+    trace: &Option<Arc<Trace>>,
+    executable: &Arc<Executable>,
+    node: u32,
+    work: BoxFuture<Result<Outcome>>,
+) -> BoxFuture<Result<Outcome>> {
+    let Some(trace) = trace.clone() else { return work };
+    let executable = Arc::clone(executable);
+    Box::pin(async move {
+        let started = trace.start();
+        let outcome = work.await?;
+        let outputs = if let Outcome::Values(values) = &outcome { &values[..] } else { &[] };
+        trace.record(&executable.nodes[node as usize], started, outputs);
+        Ok(outcome)
+    })
 }

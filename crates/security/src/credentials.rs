@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 use std::time::SystemTime;
 
 use rustls::client::Resumption;
@@ -17,6 +17,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
 
+use crate::audit::{Audit, Record};
 use crate::certificate::{Certificate, Member};
 use crate::greeting;
 use crate::pem;
@@ -117,6 +118,7 @@ pub struct Credentials {
     /// How the files were before they were first read.
     pub(crate) stamps: Stamps,
     loaded: RwLock<Arc<Loaded>>,
+    audit: OnceLock<Arc<Audit>>,
 }
 
 #[derive(Debug)]
@@ -136,7 +138,25 @@ impl Credentials {
     pub fn load(files: Files) -> Result<Arc<Credentials>> {
         let stamps = Stamps::of(&files);
         let loaded = RwLock::new(Arc::new(Loaded::read(&files)?));
-        Ok(Arc::new(Credentials { files, stamps, loaded }))
+        Ok(Arc::new(Credentials { files, stamps, loaded, audit: OnceLock::new() }))
+    }
+
+    /// Writes down who is refused, and that credentials have changed, from now on.
+    pub fn audited_by(&self, audit: Arc<Audit>) {
+        // One that is there already stays.
+        let _ = self.audit.set(audit);
+    }
+
+    /// Writes something down, if that is wanted.
+    pub fn record(&self, record: Record<'_>) {
+        if let Some(audit) = self.audit.get() {
+            audit.record(record);
+        }
+    }
+
+    /// When the first of our certificates and authorities ends.
+    pub fn first_end(&self) -> Option<SystemTime> {
+        self.now().certificates.iter().map(|certificate| certificate.not_after).min()
     }
 
     pub(crate) fn now(&self) -> Arc<Loaded> {
@@ -156,6 +176,12 @@ impl Credentials {
             Some(_) => Ok(()),
             None => Err(invalid_argument!("a server needs a certificate and its key")),
         }
+    }
+
+    /// When our own certificate ends.
+    pub fn expiry(&self) -> Option<SystemTime> {
+        self.files.certificate.as_ref()?;
+        self.now().certificates.first().map(|certificate| certificate.not_after)
     }
 
     /// Who we are, as our own certificate says.

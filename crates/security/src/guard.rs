@@ -8,6 +8,7 @@ use http::{HeaderMap, header};
 use tensorfleet_transport::{Code, Guard, Identity, Peer, Status};
 
 use crate::Credentials;
+use crate::audit::Record;
 use crate::policy;
 use crate::tokens::{Hash, Worthless, hash};
 
@@ -55,6 +56,13 @@ impl Caller {
         Caller::new(credentials, peer, Proof::Local(who))
     }
 
+    /// Somebody at a port that is not the tasks' own, who has nothing to show but a token with each
+    /// call. The port must be one that others cannot listen to, as one of this machine alone.
+    pub fn by_token(credentials: Arc<Credentials>) -> Caller {
+        let proof = Proof::Encrypted { certificate: None, token: None };
+        Caller::new(credentials, Peer::Inside, proof)
+    }
+
     fn new(credentials: Arc<Credentials>, peer: Peer, proof: Proof) -> Caller {
         Caller { credentials, peer, proof, refusals: AtomicU32::new(0) }
     }
@@ -85,9 +93,17 @@ impl Caller {
         })
     }
 
-    fn refuse(&self, path: &str, status: Status) -> Status {
+    fn refuse(&self, path: &str, who: Option<&Identity>, status: Status) -> Status {
         if self.refusals.fetch_add(1, Ordering::Relaxed) < LOGGED {
             tracing::warn!("{} may not call {path}: {}", self.peer, status.message);
+            self.credentials.record(Record {
+                event: "refused",
+                who,
+                from: Some(self.peer),
+                what: path,
+                outcome: &status.message,
+                ..Record::default()
+            });
         }
         status
     }
@@ -98,11 +114,11 @@ impl Guard for Caller {
         if policy::is_public(path) {
             return Ok(Identity::anybody());
         }
-        let identity = self.identify(metadata).map_err(|status| self.refuse(path, status))?;
+        let identity = self.identify(metadata).map_err(|status| self.refuse(path, None, status))?;
         if !policy::allows(path, identity.role) {
             let message = format!("{identity} may not call {path}");
             let status = Status::new(Code::PERMISSION_DENIED, message);
-            return Err(self.refuse(path, status));
+            return Err(self.refuse(path, Some(&identity), status));
         }
         Ok(identity)
     }

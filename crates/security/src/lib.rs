@@ -4,6 +4,7 @@
 //! connections and a client makes them, over TLS with a certificate on both sides. A certificate or a
 //! token says who calls; [`policy`] is the one table of what that one may do.
 
+pub mod audit;
 pub mod authority;
 pub mod certificate;
 mod credentials;

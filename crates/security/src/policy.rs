@@ -20,12 +20,12 @@ const TABLE: Rows = &[
             "MakeCallable",
             "RunCallable",
             "ReleaseCallable",
+            // Of their own: the master refuses what would reach others.
+            "Reset",
         ],
         &[Trainer],
     ),
     ("tensorflow.MasterService", &["ListDevices"], &[Trainer, Reader, Operator]),
-    // It closes the sessions of all, and drops their variables.
-    ("tensorflow.MasterService", &["Reset"], &[]),
     (
         "tensorflow.WorkerService",
         &[
@@ -89,8 +89,13 @@ const TABLE: Rows = &[
         ],
         &[Peer, Trainer],
     ),
-    ("tensorfleet.Admin", &["Status"], &[Trainer, Reader, Operator]),
-    ("tensorfleet.Admin", &["Drain", "Stop"], &[Operator]),
+    // A task asks the others for whoever looks at the cluster.
+    ("tensorfleet.Admin", &["Status"], &[Peer, Trainer, Reader, Operator]),
+    ("tensorfleet.Admin", &["Logs"], &[Peer, Operator]),
+    ("tensorfleet.Admin", &["Examine"], &[Trainer, Operator]),
+    ("tensorfleet.Admin", &["Record", "Graphs"], &[Operator]),
+    ("tensorfleet.Admin", &["Scalars"], &[Trainer]),
+    ("tensorfleet.Admin", &["Drain", "Snapshot", "Stop"], &[Operator]),
 ];
 
 /// The one service that answers everybody: orchestrators have no credentials.

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use tokio::runtime::Handle;
 
+use crate::audit::Record;
 use crate::certificate::{Certificate, written};
 use crate::credentials::{Credentials, Files};
 
@@ -54,14 +55,26 @@ async fn look(credentials: Weak<Credentials>, mut stamps: Stamps) {
         stamps = seen;
         match outcome {
             None => {}
-            Some(Ok(())) => tracing::info!("credentials have changed and are read"),
+            Some(Ok(())) => {
+                tracing::info!("credentials have changed and are read");
+                tell(&credentials, "OK");
+            }
             Some(Err(error)) => {
+                tell(&credentials, error.message());
                 tracing::warn!(
                     "credentials have changed and cannot be used, those before stay: {error}"
                 );
             }
         }
         tokio::time::sleep(LOOKS).await;
+    }
+}
+
+/// Writes down that credentials have changed.
+fn tell(credentials: &Weak<Credentials>, outcome: &str) {
+    if let Some(credentials) = credentials.upgrade() {
+        let what = "the files of credentials have changed";
+        credentials.record(Record { event: "credentials", what, outcome, ..Record::default() });
     }
 }
 

@@ -5,11 +5,11 @@ use std::future::Future;
 use std::sync::{Arc, mpsc};
 
 use tensorfleet_cluster::client::{Peers, WorkerClient};
-use tensorfleet_cluster::spec::ClusterSpec;
 use tensorfleet_cluster::{Master, RealWorld, Task, Worker};
 use tensorfleet_framework::{DeviceName, Registry};
 use tensorfleet_rpc::Neighbours;
 use tensorfleet_runtime::ComputePool;
+use tensorfleet_spec::ClusterSpec;
 use tensorfleet_tensor::{Result, internal, invalid_argument, unavailable};
 use tokio::runtime::{Builder, Handle, Runtime};
 

@@ -19,15 +19,17 @@ mod gate;
 mod host;
 mod http;
 mod local;
+mod ops;
 mod server;
 
-pub use config::Config;
+pub use config::{Config, sensible_quotas};
 pub use gate::{Gate, Passage};
 pub use host::Host;
 pub use local::{LocalCluster, create_local_cluster};
 pub use server::Server;
-pub use tensorfleet_cluster::spec::{
+pub use tensorfleet_cluster::Quotas;
+pub use tensorfleet_rpc::{Durability, LogTail, Uses};
+pub use tensorfleet_spec::{
     Address, ClusterResolver, ClusterSpec, KubernetesResolver, ServerSpec, SimpleResolver,
     SlurmResolver, Task, TfConfig, TfConfigResolver, UnionResolver,
 };
-pub use tensorfleet_rpc::Durability;

@@ -1,7 +1,7 @@
 //! Clusters in one process, for tests and for trying things out.
 
-use tensorfleet_cluster::spec::{Address, ClusterSpec, ServerSpec, Task};
 use tensorfleet_rpc::Listener;
+use tensorfleet_spec::{Address, ClusterSpec, ServerSpec, Task};
 use tensorfleet_tensor::Result;
 
 use crate::{Config, Server};

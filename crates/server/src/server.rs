@@ -4,11 +4,15 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use tensorfleet_cluster::spec::{Address, ClusterSpec, ServerSpec, Task, wire};
-use tensorfleet_rpc::{JournalOptions, Limits, Listener, ServerConfig};
+use tensorfleet_cluster::{Quotas, Separation};
+use tensorfleet_framework::Registry;
+use tensorfleet_rpc::{JournalOptions, Limits, Listener, LogTail, ServerConfig, Uses};
 use tensorfleet_security::Credentials;
-use tensorfleet_tensor::{Result, failed_precondition};
+use tensorfleet_security::audit::Audit;
+use tensorfleet_spec::{Address, ClusterSpec, ServerSpec, Task, wire};
+use tensorfleet_tensor::{Result, failed_precondition, invalid_argument};
 
+use crate::ops::Policy;
 use crate::{Config, Host};
 
 /// A server of one task. Its port is taken when it is made; it serves from `start` to `stop`.
@@ -31,10 +35,16 @@ pub struct Server {
     network_only: bool,
     grpc_only: bool,
     session_timeout: Option<Duration>,
+    task_timeout: Duration,
     limits: Limits,
     slow_step: Option<Duration>,
     credentials: Option<Arc<Credentials>>,
+    separation: Separation,
+    quotas: Quotas,
+    audit: Option<Arc<Audit>>,
+    policy: Policy,
     journal: Option<JournalOptions>,
+    logs: Arc<LogTail>,
     address: SocketAddr,
     state: Mutex<State>,
 }
@@ -120,6 +130,14 @@ impl Server {
         listener: Listener,
         config: &Config,
     ) -> Result<Server> {
+        let address = listener.address();
+        if config.credentials.is_none() && !config.is_insecure && !address.ip().is_loopback() {
+            return Err(invalid_argument!(
+                "without credentials everybody who reaches {address} may run code here, and other \
+                 machines may: give the server a certificate (`Config::credentials`), or say \
+                 `Config::insecure`, in Python TENSORFLEET_INSECURE=1"
+            ));
+        }
         if let Some(message) = &config.session_config {
             spec.session_config.clone_from(message);
         }
@@ -133,9 +151,15 @@ impl Server {
             network_only: config.network_only,
             grpc_only: config.grpc_only,
             session_timeout: config.session_timeout(),
+            task_timeout: config.task_timeout.unwrap_or(tensorfleet_cluster::Task::TIMEOUT),
             limits: config.limits(),
             slow_step: config.slow_step,
             credentials: config.credentials.clone(),
+            separation: config.separation.clone(),
+            quotas: config.quotas(),
+            audit: config.audit.clone(),
+            policy: config.policy()?,
+            logs: Arc::clone(&config.logs),
             address: listener.address(),
             state: Mutex::new(State::Ready(listener)),
         })
@@ -215,7 +239,7 @@ impl Server {
         };
         let config = ServerConfig {
             spec: self.spec.clone(),
-            registry: Arc::clone(&self.host.registry),
+            registry: self.registry(),
             pool: Arc::clone(&self.host.pool),
             neighbours: if self.network_only {
                 Arc::default()
@@ -224,14 +248,27 @@ impl Server {
             },
             links: !self.grpc_only,
             session_timeout: self.session_timeout,
+            task_timeout: self.task_timeout,
             limits: self.limits.clone(),
             slow_step: self.slow_step,
             credentials: self.credentials.clone(),
+            separation: self.separation.clone(),
+            quotas: self.quotas.clone(),
+            audit: self.audit.clone(),
             journal: self.journal.clone(),
+            logs: Arc::clone(&self.logs),
         };
         let _runtime = self.host.handle().enter();
         *state = State::Serving(Arc::new(tensorfleet_rpc::Server::start(listener, config)?));
         Ok(())
+    }
+
+    /// The ops that clients may use.
+    fn registry(&self) -> Arc<Registry> {
+        if self.policy.is_empty() {
+            return Arc::clone(&self.host.registry);
+        }
+        Arc::new(self.host.registry.under(Arc::new(self.policy.clone())))
     }
 
     /// Waits until the server has stopped, which another thread must cause.
@@ -294,6 +331,75 @@ impl Server {
                 stopped.await;
             }
         }
+    }
+
+    /// Tells whoever looks at the cluster a number of what is trained here, as its loss, at a step. There
+    /// may be a few such curves, each with as many points as one likes.
+    ///
+    /// ```
+    /// use tensorfleet_server::{Config, Server};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let server = Server::create_local_server(&Config::default(), true)?;
+    /// server.tell_scalar("loss", 10, 0.25)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn tell_scalar(&self, name: &str, step: i64, value: f64) -> Result<()> {
+        match self.serving() {
+            Some(serving) => serving.scalars().add(name, step, value),
+            None => Err(failed_precondition!("the server of {} does not serve", self.spec.task())),
+        }
+    }
+
+    /// Tells of steps in the log that take so long or longer from now on; without a time of none.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tensorfleet_server::{Config, Server};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let server = Server::create_local_server(&Config::default(), true)?;
+    /// server.tell_of_steps_above(Some(Duration::from_secs(1)));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn tell_of_steps_above(&self, slow: Option<Duration>) {
+        if let Some(serving) = self.serving() {
+            serving.tell_of_steps_above(slow);
+        }
+    }
+
+    /// How often the server has been used, and whether somebody uses it now; nothing if it does not serve.
+    ///
+    /// ```
+    /// use tensorfleet_server::{Config, Server};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let server = Server::create_local_server(&Config::default(), true)?;
+    /// let uses = server.uses().unwrap();
+    /// assert_eq!((uses.running, uses.count), (0, 0));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn uses(&self) -> Option<Uses> {
+        self.serving().map(|serving| serving.view().uses())
+    }
+
+    /// Whether the threads that compute make progress: steps that come now are not kept waiting by others
+    /// that hold them all.
+    ///
+    /// ```
+    /// use tensorfleet_server::{Config, Server};
+    ///
+    /// # fn main() -> tensorfleet_tensor::Result<()> {
+    /// let server = Server::create_local_server(&Config::default(), true)?;
+    /// assert!(server.makes_progress());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn makes_progress(&self) -> bool {
+        self.serving().is_none_or(|serving| serving.view().makes_progress())
     }
 
     pub(crate) fn host(&self) -> &Host {

@@ -59,8 +59,7 @@ impl Client {
     }
 
     fn lives(&self) -> Vec<u64> {
-        let life = |task| self.cluster.servers.get(task).map_or(0, |server| server.life.number);
-        (0..self.cluster.names.len()).map(life).collect()
+        (0..self.cluster.names.len()).map(|task| self.cluster.life_of_variable(task)).collect()
     }
 
     /// Opens a few sessions, one after the other, and uses each for a while.

@@ -8,6 +8,7 @@ use tensorfleet_framework::{DeviceName, Registry, Variable};
 use tensorfleet_graph::{AttrMap, AttrValue};
 use tensorfleet_tensor::{DType, PartialShape, Result, Tensor};
 
+use crate::durable::{SimDisk, SimJournal};
 use crate::executor::{Handle, NodeId};
 use crate::network::Network;
 use crate::peers::{Server, Servers, SimPeers};
@@ -27,10 +28,16 @@ pub(crate) struct Cluster {
     pub(crate) servers: Servers,
     pub(crate) names: Arc<Vec<DeviceName>>,
     registry: Arc<Registry>,
+    /// The disks of those that have one.
+    disks: Arc<Vec<Option<SimDisk>>>,
 }
 
 impl Cluster {
-    pub(crate) fn new(network: &Network, tasks: usize, registry: &Arc<Registry>) -> Cluster {
+    pub(crate) fn new(
+        network: &Network,
+        disks: Vec<Option<SimDisk>>,
+        registry: &Arc<Registry>,
+    ) -> Cluster {
         let name = |task: usize| DeviceName {
             job: Some("sim".to_owned()),
             replica: Some(0),
@@ -41,8 +48,9 @@ impl Cluster {
             handle: network.handle.clone(),
             network: network.clone(),
             servers: Servers::default(),
-            names: Arc::new((0..tasks).map(name).collect()),
+            names: Arc::new((0..disks.len()).map(name).collect()),
             registry: Arc::clone(registry),
+            disks: Arc::new(disks),
         }
     }
 
@@ -51,7 +59,15 @@ impl Cluster {
         format!("{}/device:CPU:0", self.names[node])
     }
 
-    /// Starts a task, with its variable at zero.
+    /// Which life of a task's variable this is: one with a disk has only one.
+    pub(crate) fn life_of_variable(&self, node: NodeId) -> u64 {
+        match &self.disks[node] {
+            Some(_) => 1,
+            None => self.servers.get(node).map_or(0, |server| server.life.number),
+        }
+    }
+
+    /// Starts a task, with its variable at zero or where it was.
     pub(crate) fn boot(&self, node: NodeId) {
         let life = self.handle.boot(node);
         let world = NodeWorld { handle: self.handle.clone(), life };
@@ -59,6 +75,16 @@ impl Cluster {
         let world: Arc<dyn World> = Arc::new(world);
         let registry = Arc::clone(&self.registry);
         let task = Task::new("sim", node as u32, 1, registry, compute, Arc::clone(&world));
+        let (task, value) = match &self.disks[node] {
+            None => (task, 0),
+            Some(disk) => {
+                let (disk, handle) = (disk.clone(), self.handle.clone());
+                let (incarnation, value) = (disk.incarnation(), disk.value());
+                let journal = Arc::new(SimJournal { disk, handle, life });
+                task.devices[0].resources.keep_in(journal, 0);
+                (task.known_by(&[incarnation]), value)
+            }
+        };
         let task = Arc::new(task);
         let peers = Arc::new(SimPeers {
             own: life,
@@ -77,7 +103,7 @@ impl Cluster {
                 master.close_idle_sessions(SESSION_TIMEOUT).await;
             }
         }));
-        start_variable(&task).expect("a new task has room for a variable");
+        start_variable(&task, value).expect("a new task has room for a variable");
         let server = Server { life, task, worker, master };
         self.servers.set(node, Some(server));
         self.network.join(life, &self.names[node].to_string());
@@ -102,10 +128,10 @@ pub(crate) fn handle_attrs() -> AttrMap {
     ])
 }
 
-/// Gives a task its variable, at zero.
-fn start_variable(task: &Task) -> Result<()> {
+/// Gives a task its variable.
+fn start_variable(task: &Task, value: i64) -> Result<()> {
     let variable = Variable::new(VARIABLE, DType::Int64);
-    variable.assign(Tensor::scalar(0i64))?;
+    variable.assign(Tensor::scalar(value))?;
     task.devices[0].resources.create("", VARIABLE, Arc::new(variable))
 }
 

@@ -3,7 +3,7 @@
 //!
 //! One thread polls all futures of all tasks in an order that the seed chooses (`executor`); calls
 //! between nodes are late, lost or cut off (`network`); tasks freeze, die wherever they await
-//! something, and boot again (`faults`). Clients run steps of all kinds and judge what comes back
+//! something, and boot again (`faults`), some of them with what they had (`durable`). Clients run steps of all kinds and judge what comes back
 //! (`client`); in the end nothing may be left of steps and sessions, and variables hold what
 //! was acknowledged, once (`history`).
 //!
@@ -14,6 +14,7 @@
 
 mod client;
 mod cluster;
+mod durable;
 mod executor;
 mod faults;
 mod history;
@@ -31,6 +32,7 @@ use tensorfleet_framework::Registry;
 
 use crate::client::Client;
 use crate::cluster::{Cluster, variable_value};
+use crate::durable::SimDisk;
 use crate::executor::{Handle, NodeId, Stop};
 use crate::faults::Faults;
 use crate::history::History;
@@ -59,10 +61,21 @@ const SETTLED: Duration = Duration::from_secs(1_500);
 
 /// Runs the simulation of a seed.
 pub fn simulate(seed: u64, with_log: bool) -> Report {
-    simulate_with(seed, with_log, &tensorfleet_ops::library())
+    simulate_with(seed, with_log, None, &tensorfleet_ops::library())
 }
 
-fn simulate_with(seed: u64, with_log: bool, registry: &Arc<Registry>) -> Report {
+/// The same with tasks of which most keep what they have. If they are forgetful, they do not recognise
+/// the calls that they have answered in a former life.
+pub fn simulate_durable(seed: u64, with_log: bool, forgetful: bool) -> Report {
+    simulate_with(seed, with_log, Some(forgetful), &tensorfleet_ops::library())
+}
+
+fn simulate_with(
+    seed: u64,
+    with_log: bool,
+    forgetful: Option<bool>,
+    registry: &Arc<Registry>,
+) -> Report {
     let mut shape = Random::new(seed ^ 0x5eed);
     let tasks = 2 + shape.below(3) as usize;
     let clients = 1 + shape.below(4) as usize;
@@ -73,7 +86,10 @@ fn simulate_with(seed: u64, with_log: bool, registry: &Arc<Registry>) -> Report 
 
     let handle = Handle::new(seed, with_log);
     let network = Network::new(&handle, latency);
-    let cluster = Cluster::new(&network, tasks, registry);
+    let lasting = if forgetful.is_some() { 75 } else { 0 };
+    let disk = |task: u64| SimDisk::new((seed << 8) | (task + 1), forgetful == Some(true));
+    let disks = (0..tasks as u64).map(|task| shape.percent(lasting).then(|| disk(task)));
+    let cluster = Cluster::new(&network, disks.collect(), registry);
     let history = History::new(&handle);
     (0..tasks).for_each(|task| cluster.boot(task));
     let client = |node: NodeId| {
@@ -171,7 +187,7 @@ impl Judge {
             }
             match variable_value(&server) {
                 Ok(value) => {
-                    let life = server.life.number;
+                    let life = self.cluster.life_of_variable(node);
                     let certain = self.history.certain(node, life);
                     self.history.check(node, life, value, &certain);
                 }

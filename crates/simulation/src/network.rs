@@ -103,12 +103,13 @@ impl Network {
             network.handle.sleep(network.delay()).await;
             let way = Box::pin(network.way(from.node, to));
             if let Either::Right(_) = select(way, network.handle.sleep(SILENCE)).await {
-                return Err(unavailable!("{name} cannot be reached: no answer"));
+                return Err(unavailable!("{name} cannot be reached: no answer").unreached(true));
             }
             let up = network.lock().up.get(&to).copied();
             let Some(life) = up else {
                 network.handle.sleep(network.delay()).await;
-                return Err(unavailable!("{name} cannot be reached: connection refused"));
+                let refused = unavailable!("{name} cannot be reached: connection refused");
+                return Err(refused.unreached(true));
             };
             let (mut sender, receiver) = oneshot::channel();
             let (hang_up, hung_up) = watch::channel(false);
@@ -126,6 +127,8 @@ impl Network {
                         let way = Box::pin(served.way(life.node, from.node));
                         let is_there = matches!(select(way, gone).await, Either::Left(_));
                         if is_there {
+                            // Whom the other end could not reach is its own affair.
+                            let outcome = outcome.map_err(|error| error.unreached(false));
                             // The caller may have gone meanwhile.
                             let _ = sender.send(outcome);
                         }
@@ -137,9 +140,12 @@ impl Network {
                 Either::Left((Ok(outcome), _)) => outcome,
                 Either::Left((Err(_), _)) => {
                     network.handle.sleep(network.delay()).await;
-                    Err(unavailable!("{name} is gone: connection reset"))
+                    Err(unavailable!("{name} is gone: connection reset").unreached(true))
                 }
-                Either::Right(_) => Err(unavailable!("{name} did not answer for {SILENCE:?}")),
+                Either::Right(_) => {
+                    let silent = unavailable!("{name} did not answer for {SILENCE:?}");
+                    Err(silent.unreached(true))
+                }
             }
         })
     }

@@ -6,11 +6,11 @@ use tensorfleet_cluster::client::{
     CreateWorkerSession, Peers, RunGraph, RunGraphReply, WorkerClient,
 };
 use tensorfleet_cluster::eager::{Item, Operation, Output, Reply};
-use tensorfleet_cluster::spec::ClusterSpec;
 use tensorfleet_cluster::{LocalWorker, Master, Task, Watches, Worker};
 use tensorfleet_framework::{BoxFuture, DeviceName, Parcel, StepId};
 use tensorfleet_graph::Graph;
 use tensorfleet_planner::Device;
+use tensorfleet_spec::ClusterSpec;
 use tensorfleet_tensor::{Result, invalid_argument, unimplemented_error};
 
 use crate::executor::{Life, NodeId};

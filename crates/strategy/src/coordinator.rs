@@ -5,12 +5,14 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, mpsc};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 
-use tensorfleet_client::{Code, Error, Result, invalid_argument};
+use tensorfleet_client::{Code, Error, Result, invalid_argument, notice};
 
+use crate::loss::{Loss, Lost};
 use crate::pace::{Mode, Pace};
+use crate::task::{Pending, Task, task};
 
 /// What happens when a worker is lost.
 ///
@@ -38,40 +40,12 @@ pub enum OnLoss {
     Stop,
 }
 
-/// A worker that was lost, and how that showed.
-///
-/// ```
-/// use tensorfleet_client::optimizer::schedule;
-/// use tensorfleet_client::{Code, Error};
-/// use tensorfleet_strategy::{Coordinator, Loss, Mode, OnLoss};
-///
-/// # fn main() -> tensorfleet_client::Result<()> {
-/// let coordinator = Coordinator::new(vec!["a", "b"], Mode::Bounded(0), OnLoss::GoOn)?;
-/// for _ in 0..4 {
-///     drop(coordinator.schedule(|name: &mut &str| match *name {
-///         "b" => Err(Error::new(Code::Unavailable, "gone")),
-///         _ => Ok(()),
-///     }));
-/// }
-/// coordinator.join()?;
-/// let Loss { worker, error } = &coordinator.losses()[0];
-/// assert_eq!((*worker, error.message()), (1, "gone"));
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone, Debug)]
-pub struct Loss {
-    /// The number of the worker.
-    pub worker: usize,
-    /// What its task returned.
-    pub error: Error,
-}
-
 /// Has workers do tasks. A worker is whatever tasks need, such as a session on its server.
 ///
-/// A task that returns `UNAVAILABLE` or `ABORTED` has lost its worker; any other error is the
-/// task's own, and then the tasks that still wait are given up. A worker that has come back takes
-/// part again after [`Coordinator::revive`]. Dropping the coordinator gives up waiting tasks too, and
+/// A task that returns `UNAVAILABLE` or `ABORTED` has lost its worker or, if the error names one, a
+/// parameter server. Without a worker the others go on; without a parameter server nobody can, as
+/// after any other error, and the tasks that still wait are given up. A worker that has come back
+/// takes part again after [`Coordinator::revive`]. Dropping the coordinator gives up waiting tasks too, and
 /// waits for those under way.
 ///
 /// ```
@@ -96,22 +70,28 @@ pub struct Coordinator<W> {
     pub(crate) next_round: AtomicU64,
 }
 
-/// A task may have to be done again by another worker.
-type Task<W> = Box<dyn FnMut(&mut W) -> Result<()> + Send>;
+/// Makes a worker usable again whose parameter server was lost, when that is back.
+pub(crate) type Repair<W> = Box<dyn Fn(&mut W) -> Result<()> + Send + Sync>;
 
 struct Shared<W> {
     on_loss: OnLoss,
+    repair: Option<Repair<W>>,
     state: Mutex<State<W>>,
     changed: Condvar,
+    listeners: Mutex<Vec<Listener>>,
 }
 
+type Listener = Arc<dyn Fn(&Loss) + Send + Sync>;
+
 struct State<W> {
-    waiting: VecDeque<Task<W>>,
+    waiting: VecDeque<Box<dyn Task<W>>>,
     under_way: usize,
     pace: Pace,
     /// The first failure since the last `join`.
     error: Option<Error>,
     losses: Vec<Loss>,
+    /// Parameter servers that workers miss now.
+    missed: Vec<String>,
     is_stopping: bool,
 }
 
@@ -140,6 +120,15 @@ impl<W: Send + 'static> Coordinator<W> {
     /// # }
     /// ```
     pub fn new(workers: Vec<W>, mode: Mode, on_loss: OnLoss) -> Result<Coordinator<W>> {
+        Coordinator::with_repair(workers, mode, on_loss, None)
+    }
+
+    pub(crate) fn with_repair(
+        workers: Vec<W>,
+        mode: Mode,
+        on_loss: OnLoss,
+        repair: Option<Repair<W>>,
+    ) -> Result<Coordinator<W>> {
         if workers.is_empty() {
             return Err(invalid_argument!("a coordinator needs at least one worker"));
         }
@@ -149,10 +138,16 @@ impl<W: Send + 'static> Coordinator<W> {
             pace: Pace::new(mode, workers.len()),
             error: None,
             losses: Vec::new(),
+            missed: Vec::new(),
             is_stopping: false,
         };
-        let shared =
-            Arc::new(Shared { on_loss, state: Mutex::new(state), changed: Condvar::new() });
+        let shared = Arc::new(Shared {
+            on_loss,
+            repair,
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            listeners: Mutex::default(),
+        });
         // Threads that have been started stop with the coordinator if a later one cannot be.
         let coordinator =
             Coordinator { shared, threads: Mutex::default(), next_round: AtomicU64::new(0) };
@@ -234,23 +229,11 @@ impl<W: Send + 'static> Coordinator<W> {
     /// ```
     pub fn schedule<T: Send + 'static>(
         &self,
-        mut task: impl FnMut(&mut W) -> Result<T> + Send + 'static,
+        function: impl FnMut(&mut W) -> Result<T> + Send + 'static,
     ) -> Pending<T> {
-        let (sender, receiver) = mpsc::channel();
-        self.shared.put(Box::new(move |worker| {
-            let outcome = task(worker);
-            let (told, kept) = match outcome {
-                Ok(value) => (Some(Ok(value)), Ok(())),
-                Err(error) if is_loss(&error) => (None, Err(error)),
-                Err(error) => (Some(Err(error.clone())), Err(error)),
-            };
-            if let Some(told) = told {
-                // The program may not care for the result.
-                let _ = sender.send(told);
-            }
-            kept
-        }));
-        Pending { receiver }
+        let (task, pending) = task(function);
+        self.shared.put(task);
+        pending
     }
 
     /// Waits until no task is left. Returns the first failure since the last time.
@@ -276,6 +259,8 @@ impl<W: Send + 'static> Coordinator<W> {
             state = self.shared.wait(state);
         }
         state.pace.meet();
+        // What is missing still will be missed, and told, again.
+        state.missed.clear();
         state.error.take().map_or(Ok(()), Err)
     }
 
@@ -309,7 +294,30 @@ impl<W: Send + 'static> Coordinator<W> {
         self.shared.lock().pace.alive()
     }
 
-    /// The workers that were ever lost, in that order.
+    /// Has a function told of every loss from now on, by the thread of the worker that has noticed it.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use tensorfleet_client::{Code, Error};
+    /// use tensorfleet_strategy::{Coordinator, Mode, OnLoss};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let coordinator = Coordinator::new(vec![()], Mode::Async, OnLoss::GoOn)?;
+    /// let (sender, losses) = mpsc::channel();
+    /// coordinator.watch_losses(move |loss| {
+    ///     // The program may have stopped listening.
+    ///     let _ = sender.send(loss.to_string());
+    /// });
+    /// drop(coordinator.schedule(|_| Err::<(), Error>(Error::new(Code::Unavailable, "gone"))));
+    /// assert_eq!(losses.recv().as_deref(), Ok("worker 0 was lost: UNAVAILABLE: gone"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn watch_losses(&self, listener: impl Fn(&Loss) + Send + Sync + 'static) {
+        self.shared.listeners().push(Arc::new(listener));
+    }
+
+    /// The losses that there ever were, in their order.
     ///
     /// ```
     /// use tensorfleet_client::optimizer::schedule;
@@ -354,12 +362,19 @@ impl<W> Shared<W> {
         self.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn put(&self, task: Task<W>) {
+    fn listeners(&self) -> MutexGuard<'_, Vec<Listener>> {
+        self.listeners.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn put(&self, task: Box<dyn Task<W>>) {
         let mut state = self.lock();
         if state.pace.alive() == 0 {
-            state.fail(Error::new(Code::Unavailable, "all workers are lost".to_owned()));
-        } else if state.error.is_none() {
-            state.waiting.push_back(task);
+            let error = state.all_lost();
+            state.fail(error);
+        }
+        match &state.error {
+            Some(cause) => task.give_up(cause),
+            None => state.waiting.push_back(task),
         }
         drop(state);
         self.changed.notify_all();
@@ -368,16 +383,46 @@ impl<W> Shared<W> {
     /// What a worker's thread does.
     fn work(&self, index: usize, mut worker: W) {
         while let Some(mut task) = self.next(index) {
-            let outcome = catch_unwind(AssertUnwindSafe(|| task(&mut worker)))
-                .unwrap_or_else(|_| Err(Error::new(Code::Internal, "a task panicked".to_owned())));
+            let outcome = self.try_until_repaired(index, &mut *task, &mut worker);
             if !self.finish(index, task, outcome) {
                 break;
             }
         }
     }
 
+    /// Does a task, and again for as long as parameter servers are lost and come back.
+    fn try_until_repaired(
+        &self,
+        worker_index: usize,
+        task: &mut dyn Task<W>,
+        worker: &mut W,
+    ) -> Result<()> {
+        loop {
+            let error = match attempt(task, worker) {
+                Ok(()) => return Ok(()),
+                Err(error) => error,
+            };
+            let (Some(repair), Some(lost @ Lost::ParameterServer(_))) =
+                (&self.repair, Lost::of(&error))
+            else {
+                return Err(error);
+            };
+            if self.lock().is_stopping {
+                return Err(error);
+            }
+            self.lose(Loss { worker: worker_index, lost: lost.clone(), error: error.clone() });
+            if let Err(late) = repair(worker) {
+                let cause = error.message();
+                return Err(
+                    late.prefixed(format_args!("after the loss of a parameter server ({cause}): "))
+                );
+            }
+            self.found(&lost);
+        }
+    }
+
     /// Waits for a task that the worker may start. There is none if it is lost or all shall stop.
-    fn next(&self, index: usize) -> Option<Task<W>> {
+    fn next(&self, index: usize) -> Option<Box<dyn Task<W>>> {
         let mut state = self.lock();
         loop {
             if state.is_stopping || !state.pace.is_alive(index) {
@@ -394,81 +439,103 @@ impl<W> Shared<W> {
     }
 
     /// Notes how a task has ended, and says whether the worker may go on.
-    fn finish(&self, index: usize, task: Task<W>, outcome: Result<()>) -> bool {
+    fn finish(&self, index: usize, task: Box<dyn Task<W>>, outcome: Result<()>) -> bool {
+        let lost = outcome.as_ref().err().and_then(Lost::of);
+        // Listeners hear of it before `join` returns.
+        if let (Some(lost), Err(error)) = (&lost, &outcome) {
+            self.lose(Loss { worker: index, lost: lost.clone(), error: error.clone() });
+        }
+        let is_lost = lost == Some(Lost::Worker);
         let mut state = self.lock();
         state.under_way -= 1;
-        let is_lost = outcome.as_ref().is_err_and(is_loss);
-        match outcome {
-            Ok(()) => state.pace.finish(index),
-            Err(error) if is_loss(&error) => {
+        match (outcome, lost) {
+            (Ok(()), _) => state.pace.finish(index),
+            (Err(error), Some(Lost::Worker)) => {
                 state.pace.lose(index);
-                state.losses.push(Loss { worker: index, error: error.clone() });
-                if state.pace.alive() == 0 || self.on_loss == OnLoss::Stop {
+                if self.on_loss == OnLoss::Stop {
                     state.fail(error);
-                } else if state.error.is_none() && !state.is_stopping {
-                    state.waiting.push_front(task);
+                } else if state.pace.alive() == 0 {
+                    let error = state.all_lost();
+                    state.fail(error);
+                }
+                match &state.error {
+                    Some(cause) => task.give_up(cause),
+                    None if state.is_stopping => {}
+                    None => state.waiting.push_front(task),
                 }
             }
-            Err(error) => state.fail(error),
+            (Err(error), Some(Lost::ParameterServer(name))) => {
+                let error = error.prefixed(format_args!("the parameter server {name} was lost: "));
+                state.fail(error);
+                if let Some(cause) = &state.error {
+                    task.give_up(cause);
+                }
+            }
+            (Err(error), None) => state.fail(error),
         }
         drop(state);
         self.changed.notify_all();
         !is_lost
     }
+
+    /// Notes a loss and tells it, once for each parameter server however many workers miss it.
+    fn lose(&self, loss: Loss) {
+        {
+            let mut state = self.lock();
+            if let Lost::ParameterServer(name) = &loss.lost {
+                if state.missed.contains(name) {
+                    return;
+                }
+                state.missed.push(name.clone());
+            }
+            state.losses.push(loss.clone());
+        }
+        notice(&loss.to_string());
+        let listeners = self.listeners().clone();
+        for listener in listeners {
+            listener(&loss);
+        }
+    }
+
+    /// Notes that a parameter server has come back.
+    fn found(&self, lost: &Lost) {
+        if let Lost::ParameterServer(found) = lost {
+            self.lock().missed.retain(|name| name != found);
+        }
+    }
+}
+
+fn attempt<W>(task: &mut dyn Task<W>, worker: &mut W) -> Result<()> {
+    catch_unwind(AssertUnwindSafe(|| task.run(worker)))
+        .unwrap_or_else(|_| Err(Error::new(Code::Internal, "a task panicked".to_owned())))
 }
 
 impl<W> State<W> {
     /// Keeps the first failure, and gives up what has not begun.
     fn fail(&mut self, error: Error) {
-        self.error.get_or_insert(error);
-        self.waiting.clear();
+        let cause = self.error.get_or_insert(error);
+        for task in self.waiting.drain(..) {
+            task.give_up(cause);
+        }
     }
-}
 
-/// Whether an error says that the worker is gone, as TensorFlow judges it.
-fn is_loss(error: &Error) -> bool {
-    matches!(error.code(), Code::Unavailable | Code::Aborted)
-}
-
-/// The result of a task that may not be done yet.
-///
-/// ```
-/// use tensorfleet_client::optimizer::schedule;
-/// use tensorfleet_strategy::{Coordinator, Mode, OnLoss, Pending};
-///
-/// # fn main() -> tensorfleet_client::Result<()> {
-/// let coordinator = Coordinator::new(vec![()], Mode::Async, OnLoss::GoOn)?;
-/// let pending: Pending<&str> = coordinator.schedule(|_| Ok("done"));
-/// assert_eq!(pending.fetch()?, "done");
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Debug)]
-#[must_use = "a task is done even if nobody fetches its result, but its failure shows here or in `join`"]
-pub struct Pending<T> {
-    receiver: mpsc::Receiver<Result<T>>,
-}
-
-impl<T> Pending<T> {
-    /// Waits for the result. It is `CANCELLED` if the task was given up.
-    ///
-    /// ```
-    /// use tensorfleet_client::optimizer::schedule;
-    /// use tensorfleet_client::{Error, invalid_argument};
-    /// use tensorfleet_strategy::{Coordinator, Mode, OnLoss};
-    ///
-    /// # fn main() -> tensorfleet_client::Result<()> {
-    /// let coordinator = Coordinator::new(vec![()], Mode::Async, OnLoss::GoOn)?;
-    /// let wrong = coordinator.schedule(|_| Err::<(), Error>(invalid_argument!("wrong")));
-    /// assert_eq!(wrong.fetch().unwrap_err().message(), "wrong");
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn fetch(self) -> Result<T> {
-        self.receiver.recv().unwrap_or_else(|_| {
-            let why = "the task was given up, because another failed or no worker is left";
-            Err(Error::new(Code::Cancelled, why.to_owned()))
-        })
+    /// What is to be said when no worker is left: how it began.
+    fn all_lost(&self) -> Error {
+        let lost = self.pace.lost();
+        // Of those that are lost now, the last loss of each; the first of these.
+        let last_of = |worker: usize| {
+            self.losses
+                .iter()
+                .enumerate()
+                .rev()
+                .find(|(_, loss)| loss.lost == Lost::Worker && loss.worker == worker)
+        };
+        match lost.iter().filter_map(|&worker| last_of(worker)).min_by_key(|(when, _)| *when) {
+            Some((_, Loss { worker, error, .. })) => error
+                .clone()
+                .prefixed(format_args!("all workers are lost, worker {worker} was the first: ")),
+            None => Error::new(Code::Unavailable, "all workers are lost"),
+        }
     }
 }
 
@@ -517,14 +584,63 @@ mod tests {
         let coordinator = Coordinator::new(vec![(); 2], Mode::Async, OnLoss::GoOn).unwrap();
         let pending: Vec<_> =
             (0..5).map(|_| coordinator.schedule(|()| Err::<(), _>(gone()))).collect();
-        assert_eq!(coordinator.join().unwrap_err(), gone());
+        let error = coordinator.join().unwrap_err();
+        let first = coordinator.losses()[0].worker;
+        assert_eq!(error.code(), Code::Unavailable);
+        let cause = format!("all workers are lost, worker {first} was the first: gone");
+        assert_eq!(error.message(), cause);
         for task in pending {
-            assert_eq!(task.fetch().unwrap_err().code(), Code::Cancelled);
+            let error = task.fetch().unwrap_err();
+            assert!(error.message().starts_with(&cause) && error.is_derived(), "{error}");
         }
         let late = coordinator.schedule(|()| Ok(()));
-        assert_eq!(late.fetch().unwrap_err().code(), Code::Cancelled);
+        assert!(late.fetch().unwrap_err().message().starts_with(&cause));
         assert_eq!(coordinator.join().unwrap_err().code(), Code::Unavailable);
         assert!(Coordinator::<()>::new(vec![], Mode::Async, OnLoss::GoOn).is_err());
+    }
+
+    #[test]
+    fn a_lost_parameter_server_ends_training_but_costs_no_worker() {
+        let coordinator = Coordinator::new(vec![(); 2], Mode::Async, OnLoss::GoOn).unwrap();
+        let told = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&told);
+        coordinator.watch_losses(move |_| {
+            count.fetch_add(1, Ordering::Relaxed);
+        });
+        let ps = "/job:ps/replica:0/task:1";
+        let missing = move |_: &mut ()| {
+            Err::<(), _>(Error::new(Code::Unavailable, format!("From {ps}:\nit is gone")))
+        };
+        let pending: Vec<_> = (0..20).map(|_| coordinator.schedule(missing)).collect();
+        let error = coordinator.join().unwrap_err();
+        let cause = format!("the parameter server {ps} was lost: From {ps}:\nit is gone");
+        assert_eq!((error.code(), error.message()), (Code::Unavailable, &*cause));
+        for task in pending {
+            let error = task.fetch().unwrap_err();
+            assert!(error.message().starts_with(&cause), "{error}");
+        }
+        assert_eq!((coordinator.alive(), told.load(Ordering::Relaxed)), (2, 1));
+        assert_eq!(coordinator.losses()[0].lost, Lost::ParameterServer(ps.to_owned()));
+    }
+
+    #[test]
+    fn a_parameter_server_that_comes_back_is_waited_for() {
+        // A worker misses its parameter server until it has been repaired.
+        let repair: Repair<bool> = Box::new(|is_whole: &mut bool| {
+            *is_whole = true;
+            Ok(())
+        });
+        let coordinator =
+            Coordinator::with_repair(vec![false; 2], Mode::Async, OnLoss::Stop, Some(repair))
+                .unwrap();
+        let step = |is_whole: &mut bool| match *is_whole {
+            true => Ok(1),
+            false => Err(Error::new(Code::Aborted, "/job:ps/replica:0/task:0 was restarted")),
+        };
+        let done: Vec<_> = (0..10).map(|_| coordinator.schedule(step)).collect();
+        assert_eq!(done.into_iter().map(|task| task.fetch().unwrap()).sum::<i32>(), 10);
+        coordinator.join().unwrap();
+        assert_eq!(coordinator.alive(), 2);
     }
 
     #[test]

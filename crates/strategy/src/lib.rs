@@ -25,15 +25,25 @@
 #![warn(missing_docs)]
 
 mod coordinator;
+mod fit;
+mod loss;
 mod mean;
+mod opening;
 mod pace;
 mod parameter_server;
 mod sync_replicas;
+mod task;
 mod train;
 
-pub use coordinator::{Coordinator, Loss, OnLoss, Pending};
+pub use coordinator::{Coordinator, OnLoss};
+pub use fit::{
+    Callback, EarlyStopping, Learner, LearningRate, Moment, Numbers, ReduceOnPlateau, ShowProgress,
+    TensorBoard, Trainer,
+};
+pub use loss::{Loss, Lost};
 pub use mean::MeanGradients;
 pub use pace::Mode;
 pub use parameter_server::{Model, ParameterServerStrategy, Worker};
 pub use sync_replicas::{Chief, Replicas, SyncReplicas};
+pub use task::Pending;
 pub use train::Replica;

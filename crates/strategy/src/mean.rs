@@ -1,7 +1,7 @@
 //! Synchronous gradients: an accumulator beside each variable takes the mean of all workers'.
 
 use tensorfleet_client::optimizer::Update;
-use tensorfleet_client::{Gradient, Graph, Operation, Output};
+use tensorfleet_client::{DType, Gradient, Graph, Operation, Output, Variable};
 
 /// Gradients that workers leave beside the variables, to be applied together: what TensorFlow's
 /// `SyncReplicasOptimizer` is built of.
@@ -9,6 +9,9 @@ use tensorfleet_client::{Gradient, Graph, Operation, Output};
 /// Each worker feeds [`MeanGradients::round`] and runs [`MeanGradients::contribute`]; when all have,
 /// one of them feeds [`MeanGradients::contributions`] and runs an optimiser's operation on
 /// [`MeanGradients::means`]. A contribution that comes after its round has ended is dropped.
+///
+/// Sparse gradients, those of gathered rows, stay sparse: only their rows travel, and the mean of a row
+/// is that of the contributions that have it, as in TensorFlow.
 ///
 /// ```
 /// use tensorfleet_client::optimizer::{Optimizer, Sgd};
@@ -59,43 +62,122 @@ impl MeanGradients {
         let mut contribute = Vec::new();
         let mut means = Vec::new();
         for (gradient, variable) in updates {
-            let gradient = gradient.to_dense();
-            let shape = variable.shape().clone();
-            let name = format!("{}/accumulator", variable.name());
-            let mean = graph.colocate_with(variable.handle(), || {
-                let accumulator = graph
-                    .op("ResourceConditionalAccumulator")
-                    .attr("dtype", variable.dtype())
-                    .attr("shape", shape.clone())
-                    .attr("shared_name", name.as_str())
-                    .output();
-                let restart = graph
-                    .op("ResourceAccumulatorSetGlobalStep")
-                    .input(&accumulator)
-                    .input(&first_round)
-                    .build();
-                graph.initialize_with(&restart);
-                contribute.push(
-                    graph
-                        .op("ResourceAccumulatorApplyGradient")
-                        .input(&accumulator)
-                        .input(&round)
-                        .input(&gradient)
-                        .build(),
-                );
-                graph
-                    .op("ResourceAccumulatorTakeGradient")
-                    .input(&accumulator)
-                    .input(&contributions)
-                    .attr("dtype", variable.dtype())
-                    .output()
-            });
-            let mean = match &shape.dims {
-                Some(dims) => mean.with_shape(dims.iter().copied()),
-                None => mean,
+            let parts = Parts { graph, variable, round: &round, contributions: &contributions };
+            let (restart, contributed, mean) = match gradient {
+                Gradient::Dense(values) => parts.dense(values, &first_round),
+                Gradient::Sparse { values, indices, dense_shape } => {
+                    parts.sparse(values, indices, dense_shape, &first_round)
+                }
             };
-            means.push((Gradient::Dense(mean), variable.clone()));
+            graph.initialize_with(&restart);
+            contribute.push(contributed);
+            means.push((mean, variable.clone()));
         }
         MeanGradients { round, contribute: graph.group(&contribute), contributions, means }
     }
+}
+
+/// What the accumulator of one variable is made with.
+struct Parts<'a> {
+    graph: &'a Graph,
+    variable: &'a Variable,
+    round: &'a Output,
+    contributions: &'a Output,
+}
+
+impl Parts<'_> {
+    #[track_caller]
+    fn accumulator(&self, op: &str) -> Output {
+        self.graph
+            .op(op)
+            .attr("dtype", self.variable.dtype())
+            .attr("shape", self.variable.shape().clone())
+            .attr("shared_name", format!("{}/accumulator", self.variable.name()).as_str())
+            .output()
+    }
+
+    #[track_caller]
+    fn dense(&self, gradient: &Output, first_round: &Output) -> (Operation, Operation, Gradient) {
+        let graph = self.graph;
+        graph.colocate_with(self.variable.handle(), || {
+            let accumulator = self.accumulator("ResourceConditionalAccumulator");
+            let restart = graph
+                .op("ResourceAccumulatorSetGlobalStep")
+                .input(&accumulator)
+                .input(first_round)
+                .build();
+            let contributed = graph
+                .op("ResourceAccumulatorApplyGradient")
+                .input(&accumulator)
+                .input(self.round)
+                .input(gradient)
+                .build();
+            let mean = graph
+                .op("ResourceAccumulatorTakeGradient")
+                .input(&accumulator)
+                .input(self.contributions)
+                .attr("dtype", self.variable.dtype())
+                .output();
+            let mean = match &self.variable.shape().dims {
+                Some(dims) => mean.with_shape(dims.iter().copied()),
+                None => mean,
+            };
+            (restart, contributed, Gradient::Dense(mean))
+        })
+    }
+
+    /// Only rows travel. There is no accumulator of them whose handle is a resource.
+    #[track_caller]
+    fn sparse(
+        &self,
+        values: &Output,
+        indices: &Output,
+        dense_shape: &Output,
+        first_round: &Output,
+    ) -> (Operation, Operation, Gradient) {
+        let graph = self.graph;
+        let (values, indices) = in_order(values, indices);
+        let shape = dense_shape.cast(DType::Int64);
+        graph.colocate_with(self.variable.handle(), || {
+            let accumulator = self.accumulator("SparseConditionalAccumulator");
+            let restart =
+                graph.op("AccumulatorSetGlobalStep").input(&accumulator).input(first_round).build();
+            let contributed = graph
+                .op("SparseAccumulatorApplyGradient")
+                .input(&accumulator)
+                .input(self.round)
+                .input(&indices)
+                .input(&values)
+                .input(&shape)
+                .attr("has_known_shape", true)
+                .build();
+            let [indices, values, dense_shape] = graph
+                .op("SparseAccumulatorTakeGradient")
+                .input(&accumulator)
+                .input(self.contributions)
+                .attr("dtype", self.variable.dtype())
+                .outputs();
+            let rows = self.variable.shape().dims.iter().flat_map(|dims| dims.iter().skip(1));
+            let values = values.with_shape([None].into_iter().chain(rows.copied()));
+            let mean = Gradient::Sparse { values, indices, dense_shape };
+            (restart, contributed, mean)
+        })
+    }
+}
+
+/// Rows in the order of their indices, each once: accumulators merge them as sorted lists.
+#[track_caller]
+fn in_order(values: &Output, indices: &Output) -> (Output, Output) {
+    let graph = values.graph();
+    let indices = indices.cast(DType::Int64);
+    let [descending, places] =
+        graph.op("TopKV2").input(-&indices).input(indices.size_tensor()).outputs();
+    let [rows, positions] = graph.op("Unique").input(-&descending).outputs();
+    let sums = graph
+        .op("UnsortedSegmentSum")
+        .input(values.gather(&places, 0))
+        .input(&positions)
+        .input(rows.size_tensor())
+        .output();
+    (sums, rows)
 }

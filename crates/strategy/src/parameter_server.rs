@@ -7,7 +7,8 @@ use tensorfleet_client::{
     even_shards, invalid_argument,
 };
 
-use crate::coordinator::{Coordinator, OnLoss};
+use crate::coordinator::{Coordinator, OnLoss, Repair};
+use crate::opening::{self, Place, device_of};
 use crate::pace::Mode;
 use crate::train::Replica;
 
@@ -47,6 +48,8 @@ pub struct ParameterServerStrategy {
     ps_tasks: usize,
     spread: Spread,
     options: SessionOptions,
+    /// How long a parameter server that was lost is waited for.
+    patience: Option<Duration>,
 }
 
 /// One worker: its session, and what the program made for it.
@@ -154,9 +157,12 @@ impl<M: Model> Replica for Worker<M> {
     }
 }
 
-/// How long opening a session, and each step, may take, unless the program says otherwise. A task
-/// that vanished without a word would be waited for without end.
+/// How long each step may take, unless the program says otherwise. A task that vanished without a
+/// word would be waited for without end.
 const TIMEOUT: Duration = Duration::from_secs(600);
+
+/// How long tasks that are not up yet are waited for, unless the program says otherwise.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl ParameterServerStrategy {
     /// Takes the jobs `ps` and `worker` of a cluster.
@@ -190,7 +196,8 @@ impl ParameterServerStrategy {
             workers,
             ps_tasks,
             spread: Spread::default(),
-            options: SessionOptions::default().timeout(TIMEOUT),
+            options: SessionOptions::default().timeout(TIMEOUT).open_timeout(OPEN_TIMEOUT),
+            patience: None,
         })
     }
 
@@ -235,6 +242,34 @@ impl ParameterServerStrategy {
     /// ```
     pub fn session_options(mut self, options: SessionOptions) -> ParameterServerStrategy {
         self.options = options;
+        self
+    }
+
+    /// Waits so long for a parameter server that is lost, and goes on when it is back, for parameter
+    /// servers that keep their variables in a directory (`Config::data_directory`). Steps that were
+    /// under way are made again. Without this a loss is an error.
+    ///
+    /// Not for [`Mode::Sync`]: the gradients of a round are not kept.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tensorfleet_client::Graph;
+    /// use tensorfleet_server::{Config, create_local_cluster};
+    /// use tensorfleet_strategy::{Mode, OnLoss, ParameterServerStrategy};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let config = Config::default();
+    /// let cluster = create_local_cluster(1, 1, "grpc", &config, &config)?;
+    /// let strategy = ParameterServerStrategy::new(cluster.ps[0].server_def().cluster())?
+    ///     .wait_for_parameter_servers(Duration::from_secs(300));
+    /// let build = |graph: &Graph, _| Ok(graph.variable("w", 5.0f32));
+    /// assert!(strategy.coordinator(Mode::Async, OnLoss::GoOn, build).is_ok());
+    /// assert!(strategy.coordinator(Mode::Sync, OnLoss::GoOn, build).is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn wait_for_parameter_servers(mut self, patience: Duration) -> ParameterServerStrategy {
+        self.patience = Some(patience);
         self
     }
 
@@ -293,7 +328,9 @@ impl ParameterServerStrategy {
     /// sessions, and has the first initialise the variables.
     ///
     /// All calls must make the same variables in the same order, so that they are found at the same
-    /// places.
+    /// places. Tasks that are not up yet are waited for, a minute unless
+    /// [`ParameterServerStrategy::session_options`] say otherwise; the error names all that are
+    /// missing then.
     ///
     /// ```
     /// use tensorfleet_client::optimizer::schedule;
@@ -320,15 +357,44 @@ impl ParameterServerStrategy {
         on_loss: OnLoss,
         mut build: impl FnMut(&Graph, usize) -> Result<M>,
     ) -> Result<Coordinator<Worker<M>>> {
-        let mut workers = Vec::new();
-        for index in 0..self.workers.len() {
-            let worker = self.worker(index, &mut build)?;
-            if index == 0 {
-                worker.session.run((), &worker.session.graph().initializer())?;
-            }
-            workers.push(worker);
+        if self.patience.is_some() && mode == Mode::Sync {
+            return Err(invalid_argument!(
+                "parameter servers cannot be waited for in rounds (Mode::Sync): the gradients of a \
+                 round are lost with them"
+            ));
         }
-        Coordinator::new(workers, mode, on_loss)
+        let mut places = Vec::new();
+        let mut models = Vec::new();
+        for index in 0..self.workers.len() {
+            let (place, model) = self.place(index, &mut build)?;
+            places.push(place);
+            models.push(model);
+        }
+        let sessions = opening::all_at_once(&places)?;
+        let workers: Vec<Worker<M>> = places
+            .iter()
+            .zip(sessions)
+            .zip(models)
+            .map(|((place, session), model)| Worker { task: place.task, session, model })
+            .collect();
+        let first = &workers[0].session;
+        first.run((), &first.graph().initializer())?;
+        Coordinator::with_repair(workers, mode, on_loss, self.repair())
+    }
+
+    /// Opens a session anew that has lost a parameter server.
+    fn repair<M: Send + 'static>(&self) -> Option<Repair<Worker<M>>> {
+        let patience = self.patience?;
+        let strategy = self.clone();
+        Some(Box::new(move |worker| {
+            let Some((_, target)) = strategy.workers.iter().find(|(task, _)| *task == worker.task)
+            else {
+                return Err(invalid_argument!("there is no worker {}", worker.task));
+            };
+            let options = strategy.options_of(worker.task).open_timeout(patience);
+            worker.session = Session::connect_with(target, worker.session.graph(), &options)?;
+            Ok(())
+        }))
     }
 
     /// Has lost workers whose servers are up again take part anew, with graphs made by the function;
@@ -366,24 +432,30 @@ impl ParameterServerStrategy {
             .lost()
             .into_iter()
             .filter(|&index| {
-                let worker = impatient.worker(index, &mut build);
+                let worker = impatient.place(index, &mut build).and_then(|(place, model)| {
+                    Ok(Worker { task: place.task, session: place.connect()?, model })
+                });
                 worker.and_then(|worker| coordinator.revive(index, worker)).is_ok()
             })
             .collect()
     }
 
-    fn worker<M>(
+    /// Has the graph of a worker made.
+    fn place<M>(
         &self,
         index: usize,
         build: &mut impl FnMut(&Graph, usize) -> Result<M>,
-    ) -> Result<Worker<M>> {
+    ) -> Result<(Place, M)> {
         let (task, target) = &self.workers[index];
-        let device = format!("/job:worker/task:{task}");
-        let devices = ReplicaDevices::new(self.ps_tasks).worker(&device).spread(self.spread);
+        let devices = ReplicaDevices::new(self.ps_tasks).worker(device_of(*task));
         let graph = Graph::new();
-        let model = graph.device(devices, || build(&graph, index))?;
-        let options = self.options.clone().device_filter("/job:ps").device_filter(device);
-        let session = Session::connect_with(target, &graph, &options)?;
-        Ok(Worker { task: *task, session, model })
+        let model = graph.device(devices.spread(self.spread), || build(&graph, index))?;
+        let options = self.options_of(*task);
+        Ok((Place { task: *task, target: target.clone(), graph, options }, model))
+    }
+
+    /// A worker's session sees the parameter servers and itself.
+    fn options_of(&self, task: u32) -> SessionOptions {
+        self.options.clone().device_filter("/job:ps").device_filter(device_of(task))
     }
 }

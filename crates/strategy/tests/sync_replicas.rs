@@ -4,10 +4,10 @@
 
 use std::thread;
 
-use tensorfleet_client::optimizer::Sgd;
-use tensorfleet_client::{Graph, Output, ReplicaDevices, Session, Variable};
+use tensorfleet_client::optimizer::{Optimizer, Sgd};
+use tensorfleet_client::{Gradient, Graph, Output, ReplicaDevices, Session, Variable};
 use tensorfleet_server::{Config, create_local_cluster};
-use tensorfleet_strategy::{Replicas, SyncReplicas};
+use tensorfleet_strategy::{MeanGradients, Replicas, SyncReplicas};
 
 /// What each worker's program makes: `w` is drawn to what the workers feed.
 struct Program {
@@ -99,4 +99,38 @@ fn a_step_of_no_gradients_is_refused_instead_of_waited_for() {
     let error = program.sync.train(&session, (&program.target, 1.0f32)).unwrap_err();
     assert!(error.message().contains("at least one gradient"), "{error}");
     assert_eq!(program.sync.chief(session).unwrap_err(), error);
+}
+
+/// What TensorFlow's `SparseConditionalAccumulator` and a rate of 0.1 make of a table of ones with the
+/// same gradients: row 3 is in both, rows 1 and 0 are in one.
+const TABLE: [f32; 5] = [0.9, 0.8, 1.0, 0.75, 1.0];
+
+#[test]
+fn rows_of_a_table_stay_rows() {
+    let config = Config::default();
+    let cluster = create_local_cluster(1, 1, "grpc", &config, &config).unwrap();
+    let graph = Graph::new();
+    let (rows, weights, table, sync, apply) = graph.device(ReplicaDevices::new(1), || {
+        let rows = graph.placeholder::<i32>([None]);
+        let weights = graph.placeholder::<f32>([None, Some(1)]);
+        let table = graph.variable("table", vec![vec![1.0f32]; 5]);
+        let loss = (table.gather(&rows) * &weights).sum();
+        let sgd = Sgd::new(0.1);
+        let sync = MeanGradients::new(&graph, &sgd.compute_gradients(&loss));
+        let apply = sgd.apply_gradients(&sync.means);
+        (rows, weights, table, sync, apply)
+    });
+    assert!(matches!(sync.means[0].0, Gradient::Sparse { .. }), "{:?}", graph.check());
+    let session = Session::connect(&cluster.workers[0].target(), &graph).unwrap();
+    session.run((), &graph.initializer()).unwrap();
+    let contribute = |ids: Vec<i32>, by: Vec<Vec<f32>>| {
+        let feeds = ((&rows, ids), (&weights, by), (&sync.round, 0i64));
+        session.run(feeds, &sync.contribute).unwrap();
+    };
+    contribute(vec![3, 1, 3], vec![vec![1.0], vec![2.0], vec![2.0]]);
+    contribute(vec![3, 0], vec![vec![2.0], vec![1.0]]);
+    session.run((&sync.contributions, 2i32), &apply).unwrap();
+    let table = session.run((), table.value::<Vec<f32>>()).unwrap();
+    let is_near = table.iter().zip(TABLE).all(|(is, should)| (is - should).abs() < 1e-6);
+    assert!(is_near, "{table:?}");
 }

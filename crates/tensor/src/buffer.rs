@@ -14,10 +14,14 @@
 
 mod pool;
 
+pub(crate) use pool::{bytes as pooled_bytes, release_all as release_pool};
+
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
+use std::sync::OnceLock;
 
+use crate::account::{self, Charge};
 use crate::dtype::Element;
 use crate::{Result, memory};
 
@@ -42,6 +46,8 @@ pub(crate) struct Buffer {
     capacity: usize,
     /// What the memory was allocated with: [`ALIGNMENT`], or less for that of a vector.
     alignment: usize,
+    /// Whom the memory is charged to, if anybody.
+    charge: OnceLock<Charge>,
 }
 
 // SAFETY: a block is owned memory without interior mutability; sharing it is sharing bytes.
@@ -62,10 +68,14 @@ impl Buffer {
     /// Allocates a block of `len` bytes.
     pub(crate) fn new(len: usize, contents: Contents) -> Result<Buffer> {
         let capacity = capacity_for(len);
+        let charge = account::charge(capacity)?;
         let (mut buffer, is_zeroed) = match pool::take(capacity) {
-            Some(start) => (Buffer { start, len, capacity, alignment: ALIGNMENT }, false),
+            Some(start) => (Buffer::of(start, len, capacity, ALIGNMENT), false),
             None => (Buffer::allocate(len, capacity)?, true),
         };
+        if let Some(charge) = charge {
+            buffer.charge = OnceLock::from(charge);
+        }
         match contents {
             Contents::Zeroed if !is_zeroed => buffer.bytes_mut().fill(0),
             // Whoever forgets to overwrite something finds out while it is tested.
@@ -75,6 +85,26 @@ impl Buffer {
         Ok(buffer)
     }
 
+    /// A block that nobody is charged for.
+    fn of(start: NonNull<u8>, len: usize, capacity: usize, alignment: usize) -> Buffer {
+        Buffer { start, len, capacity, alignment, charge: OnceLock::new() }
+    }
+
+    /// Charges whoever works on this thread, if nobody is yet.
+    pub(crate) fn adopt(&self) {
+        if self.charge.get().is_none()
+            && let Some(charge) = account::charge_anyway(self.capacity)
+        {
+            // Somebody else may just have done the same.
+            self.charge.set(charge).ok();
+        }
+    }
+
+    /// Whether somebody is charged.
+    pub(crate) fn is_charged(&self) -> bool {
+        self.charge.get().is_some()
+    }
+
     /// Allocates zeros.
     fn allocate(len: usize, capacity: usize) -> Result<Buffer> {
         memory::check_room(capacity)?;
@@ -82,7 +112,7 @@ impl Buffer {
         // SAFETY: the layout's size is not zero: `capacity_for` rounds up to the alignment.
         let start = unsafe { alloc_zeroed(layout) };
         match NonNull::new(start) {
-            Some(start) => Ok(Buffer { start, len, capacity, alignment: ALIGNMENT }),
+            Some(start) => Ok(Buffer::of(start, len, capacity, ALIGNMENT)),
             None if len >= LARGE => Err(memory::out_of_memory(len)),
             None => handle_alloc_error(layout),
         }
@@ -95,12 +125,14 @@ impl Buffer {
             return Err(values);
         }
         let mut values = ManuallyDrop::new(values);
-        Ok(Buffer {
-            start: NonNull::from(values.as_mut_slice()).cast(),
-            len: size_of_val(values.as_slice()),
-            capacity: values.capacity() * size_of::<T>(),
-            alignment: align_of::<T>(),
-        })
+        let buffer = Buffer::of(
+            NonNull::from(values.as_mut_slice()).cast(),
+            size_of_val(values.as_slice()),
+            values.capacity() * size_of::<T>(),
+            align_of::<T>(),
+        );
+        buffer.adopt();
+        Ok(buffer)
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {

@@ -94,6 +94,7 @@ struct Failure {
     message: String,
     derived: bool,
     worker_restarted: bool,
+    unreached: bool,
 }
 
 impl Error {
@@ -104,6 +105,7 @@ impl Error {
             message: message.into(),
             derived: false,
             worker_restarted: false,
+            unreached: false,
         }))
     }
 
@@ -138,6 +140,18 @@ impl Error {
     #[must_use]
     pub fn worker_restarted(mut self) -> Error {
         self.0.worker_restarted = true;
+        self
+    }
+
+    /// Whether nobody answered: the peer is gone, or the way to it. What came of the call is not known.
+    pub fn is_unreached(&self) -> bool {
+        self.0.unreached
+    }
+
+    /// Marks the error as that of a call that nobody answered, or as one that somebody did.
+    #[must_use]
+    pub fn unreached(mut self, unreached: bool) -> Error {
+        self.0.unreached = unreached;
         self
     }
 

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use crate::account;
 use crate::buffer::{self, Buffer, Contents};
 use crate::dtype::Element;
 use crate::memory::try_repeat;
@@ -128,6 +129,21 @@ impl Tensor {
         }
     }
 
+    /// Charges whoever works on this thread for the tensor's memory, if nobody is: for tensors that come
+    /// from elsewhere.
+    pub fn adopt(&self) {
+        if let Storage::Shared { buffer, .. } = &self.storage {
+            buffer.adopt();
+        }
+    }
+
+    /// About how many bytes keeping it costs, besides memory that is charged anyway.
+    pub(crate) fn kept_bytes(&self) -> usize {
+        let is_charged =
+            matches!(&self.storage, Storage::Shared { buffer, .. } if buffer.is_charged());
+        account::kept_bytes(self.byte_len(), is_charged)
+    }
+
     /// Makes a vector.
     pub fn vector<T: Element>(values: &[T]) -> Result<Tensor> {
         Tensor::from_slice(Shape::vector(values.len()), values)
@@ -203,7 +219,13 @@ impl Tensor {
         let storage = if len <= INLINE {
             Storage::Inline(InlineBytes([0; INLINE]))
         } else {
-            let buffer = Buffer::new(len, contents).map_err(|_| too_large())?;
+            let buffer = Buffer::new(len, contents).map_err(|error| {
+                // Where somebody is at a limit, it is said whose and who holds what.
+                match error.message().strip_prefix(account::MORE) {
+                    Some(why) => resource_exhausted!("{}; {why}", too_large().message()),
+                    None => too_large(),
+                }
+            })?;
             Storage::Shared { buffer: Arc::new(buffer), offset: 0 }
         };
         Ok(Tensor { dtype, shape, storage })

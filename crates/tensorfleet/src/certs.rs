@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use tensorfleet_cluster::spec::{Address, ClusterSpec, Task};
 use tensorfleet_security::authority::{Authority, Issued};
 use tensorfleet_security::certificate::{Certificate, task_name, written};
 use tensorfleet_security::{Credentials, Files, Role, tokens};
 use tensorfleet_server::Config;
+use tensorfleet_spec::{Address, ClusterSpec, Task};
 use tensorfleet_tensor::{Result, failed_precondition, invalid_argument};
 
 use crate::cli::{Certs, Tokens, cluster_from_text};

@@ -1,19 +1,22 @@
 //! Carries out what the command line says. The binary calls it, and so does the Python package, whose
 //! command is the same program.
 
-use std::os::unix::process::parent_id;
+use std::path::Path;
 use std::time::Duration;
 
-use tensorfleet_security::Credentials;
+use tensorfleet_security::audit;
 use tensorfleet_server::{Config, Server, create_local_cluster};
 use tensorfleet_tensor::{Error, Result, unavailable};
 
 use crate::certs;
-use crate::cli::{self, Command, Local, Proxy, Serve, report};
+use crate::cli::{self, AuditCommand, Command, Local, Proxy, report};
 use crate::demo::{self, Demo};
 use crate::proxy::Listening;
+use crate::serving::{self, Reload};
 use crate::signals::Signals;
-use crate::{launch, log, status};
+use crate::{
+    check, checkpoints, graph_view, launch, log, op_report, profile, snapshots, status, top, trace,
+};
 
 /// How long the steps of a cluster in this process have to end.
 const GRACE: Duration = Duration::from_secs(5);
@@ -21,22 +24,34 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Runs a command line, the program's name first, and returns the exit code. `own` is the command that
 /// starts this program once more.
 pub fn run(arguments: impl IntoIterator<Item = String>, own: &[String]) -> u8 {
-    let (command, format) = match cli::parse(arguments) {
+    let arguments: Vec<String> = arguments.into_iter().collect();
+    let (command, wanted) = match cli::parse(arguments.clone()) {
         Ok(parsed) => parsed,
         Err(refusal) => return report::refused(&refusal),
     };
     // Servers tell of their start in the log, which would tear a demo's display apart.
-    log::to_stderr(format, if matches!(command, Command::Demo(_)) { "error" } else { "info" });
+    let level = if matches!(command, Command::Demo(_)) { "error" } else { "info" };
+    let log = log::to_stderr(&wanted, level);
+    let config = Config::default().logs(log.tail);
     let outcome = match command {
         Command::Show(text) => report::show(&text).map_err(|error| output_failed(&error)),
-        Command::Ops { proto } => list_ops(proto),
+        Command::Ops(command) => match op_report::run(&command).and_then(shown) {
+            Ok(code) => return code,
+            Err(error) => Err(error),
+        },
+        Command::Checkpoint(command) => match checkpoints::run(&command).and_then(shown) {
+            Ok(code) => return code,
+            Err(error) => Err(error),
+        },
+        Command::Snapshot(command) => snapshots::run(&command).and_then(print),
         Command::Man { directory } => cli::write_manual(&directory)
             .map_err(|error| unavailable!("{} cannot be written: {error}", directory.display())),
         Command::Certs(command) => certs::certs(command).and_then(print),
+        Command::Audit(AuditCommand::Verify { path }) => verify_audit(&path).and_then(print),
         Command::Tokens(command) => certs::tokens(command).and_then(print),
         Command::Proxy(proxy) => run_proxy(proxy),
-        Command::Demo(demo) => show_demo(&demo),
-        Command::Local(local) => serve_local_cluster(&local),
+        Command::Demo(demo) => show_demo(&demo, &config),
+        Command::Local(local) => serve_local_cluster(&local, &config),
         Command::Launch(cluster) => match launch::run(&cluster, own) {
             Ok(code) => return code,
             Err(error) => Err(error),
@@ -45,9 +60,22 @@ pub fn run(arguments: impl IntoIterator<Item = String>, own: &[String]) -> u8 {
             Ok(code) => return code,
             Err(error) => Err(error),
         },
-        Command::Drain { target } => status::drain(&target),
-        Command::Stop { target, grace } => status::stop(&target, grace),
-        Command::Serve(task) => serve(*task),
+        Command::Top(what) => match top::run(&what) {
+            Ok(code) => return code,
+            Err(error) => Err(error),
+        },
+        Command::Check(what) => match check::run(&what).and_then(shown) {
+            Ok(code) => return code,
+            Err(error) => Err(error),
+        },
+        Command::Trace(what) => trace::run(&what).and_then(print),
+        Command::Profile(what) => profile::run(&what).and_then(print),
+        Command::Graph(what) => graph_view::run(&what).and_then(print),
+        Command::Drain { target, all } => status::end(&target, all, status::End::Drain),
+        Command::Stop { target, all, grace } => status::end(&target, all, status::End::Stop(grace)),
+        Command::Serve(task) => {
+            serving::serve(*task, config, Reload { arguments, levels: log.levels })
+        }
     };
     match outcome {
         Ok(()) => 0,
@@ -55,14 +83,10 @@ pub fn run(arguments: impl IntoIterator<Item = String>, own: &[String]) -> u8 {
     }
 }
 
-fn list_ops(proto: bool) -> Result<()> {
-    let registry = tensorfleet_ops::registry()?;
-    let listed = if proto {
-        tensorfleet_graph::wire::op_list(registry.iter().map(|(_, def)| &**def))?
-    } else {
-        registry.iter().map(|(_, def)| format!("{def}\n")).collect::<String>().into_bytes()
-    };
-    report::show(listed).map_err(|error| output_failed(&error))
+/// Shows what a command found, and passes its exit code on.
+fn shown((text, code): (impl AsRef<[u8]>, u8)) -> Result<u8> {
+    report::show(text).map_err(|error| output_failed(&error))?;
+    Ok(code)
 }
 
 fn print(text: String) -> Result<()> {
@@ -81,54 +105,18 @@ fn run_proxy(proxy: Proxy) -> Result<()> {
     Ok(())
 }
 
-fn output_failed(error: &std::io::Error) -> Error {
-    unavailable!("standard output cannot be written: {error}")
+fn verify_audit(path: &Path) -> Result<String> {
+    let found = audit::verify(path)?;
+    Ok(format!("{} lines, whole; the last hash is {}\n", found.lines, found.last))
 }
 
-fn serve(serve: Serve) -> Result<()> {
-    // Asked before anybody is told that it serves: a parent that knows may end at once.
-    let parent = serve.exit_with_parent.then(parent_id);
-    let mut config = Config::default()
-        .close_sessions_after(serve.session_timeout)
-        .notice_failures_after(serve.failure_timeout);
-    let is_open = serve.credentials.is_none();
-    if let Some(files) = serve.credentials {
-        config = config.credentials(Credentials::load(files)?);
-    }
-    if let Some((directory, durability)) = serve.data {
-        config = config.data_directory(directory, durability);
-    }
-    if serve.grpc_only {
-        config = config.grpc_only();
-    }
-    if let Some(slow) = serve.slow_step {
-        config = config.tell_of_steps_above(slow);
-    }
-    let signals = Signals::new(&config)?;
-    let server = Server::bind(serve.spec, &serve.bind, &config)?;
-    server.start()?;
-    if is_open && !server.address().ip().is_loopback() {
-        tracing::warn!("--insecure: everybody who reaches {} may run code here", server.address());
-    }
-    if let Some(address) = &serve.http {
-        let address = server.serve_http(address)?;
-        tracing::info!("metrics and status at http://{address}");
-    }
-    tracing::info!("Started server with target: {}", server.target());
-    report::serving(&server.target()).map_err(|error| output_failed(&error))?;
-    let stopped = server.stopped();
-    signals.first(async move {
-        tokio::select! {
-            () = orphaned(parent) => {}
-            () = stopped => {}
-        }
-    })?;
-    end(&[&server], serve.grace, &signals)
+pub(crate) fn output_failed(error: &std::io::Error) -> Error {
+    unavailable!("standard output cannot be written: {error}")
 }
 
 /// Ends servers: new steps are refused, those under way have the time of grace, unless a second
 /// signal comes.
-fn end(servers: &[&Server], grace: Duration, signals: &Signals) -> Result<()> {
+pub(crate) fn end(servers: &[&Server], grace: Duration, signals: &Signals) -> Result<()> {
     tracing::info!("stopping");
     // All refuse before the first is waited for: a step of one may be at work on another.
     let nothing = Duration::ZERO;
@@ -141,10 +129,13 @@ fn end(servers: &[&Server], grace: Duration, signals: &Signals) -> Result<()> {
     servers.iter().try_for_each(|server| server.stop())
 }
 
-fn serve_local_cluster(local: &Local) -> Result<()> {
-    let config = Config::default();
-    let signals = Signals::new(&config)?;
-    let cluster = create_local_cluster(local.workers, local.ps, "grpc", &config, &config)?;
+fn serve_local_cluster(local: &Local, config: &Config) -> Result<()> {
+    let signals = Signals::new(config)?;
+    let cluster = create_local_cluster(local.workers, local.ps, "grpc", config, config)?;
+    if let (Some(address), Some(server)) = (&local.http, cluster.workers.first()) {
+        let address = server.serve_http(address)?;
+        tracing::info!("dashboard, metrics and status at http://{address}");
+    }
     for server in cluster.servers() {
         let line = format!("{} {}\n", server.server_def().task(), server.target());
         report::show(line).map_err(|error| output_failed(&error))?;
@@ -154,22 +145,11 @@ fn serve_local_cluster(local: &Local) -> Result<()> {
     end(&cluster.servers().collect::<Vec<_>>(), GRACE, &signals)
 }
 
-fn show_demo(demo: &Demo) -> Result<()> {
-    let config = Config::default();
-    let cluster = demo::run(demo, &config)?;
-    let signals = Signals::new(&config)?;
+fn show_demo(demo: &Demo, config: &Config) -> Result<()> {
+    let cluster = demo::run(demo, config)?;
+    let signals = Signals::new(config)?;
     if demo.serve {
         signals.first(std::future::pending())?;
     }
     end(&cluster.servers().collect::<Vec<_>>(), GRACE, &signals)
-}
-
-/// Ends when this process has another parent than the given one, which then has ended. The system
-/// could send a signal, but does so when the *thread* ends that made this process, which may be long
-/// before.
-async fn orphaned(parent: Option<u32>) {
-    const LOOKS: Duration = Duration::from_millis(200);
-    while parent.is_none_or(|parent| parent == parent_id()) {
-        tokio::time::sleep(LOOKS).await;
-    }
 }

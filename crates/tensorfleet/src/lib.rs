@@ -24,18 +24,29 @@ pub use tensorfleet_strategy as strategy;
 
 // The binary's, and no part of what a Rust user sees.
 mod certs;
+mod check;
+mod checkpoints;
 #[doc(hidden)]
 pub mod cli;
 #[doc(hidden)]
 pub mod command;
 #[doc(hidden)]
 pub mod demo;
+mod graph_view;
 #[doc(hidden)]
 pub mod launch;
 mod log;
+mod nearest;
+mod op_report;
+mod profile;
 mod proxy;
+mod serving;
 mod signals;
+mod snapshots;
 mod status;
+mod table;
+mod top;
+mod trace;
 
 /// The snippets of the guide, as tests.
 #[cfg(doctest)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tensorfleet_server::{Config, Host};
 use tensorfleet_tensor::{Result, unavailable};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 /// Counts SIGTERM and SIGINT. Made before anybody is told that a server serves, so that none is
 /// missed.
@@ -37,6 +37,19 @@ impl Signals {
         let count =
             counted.map_err(|error| unavailable!("signals cannot be waited for: {error}"))?;
         Ok(Signals { count, host })
+    }
+
+    /// Tells of each SIGHUP, by which an operator wants the configuration to be read again.
+    pub(crate) fn hangups(config: &Config) -> Result<mpsc::Receiver<()>> {
+        let hangups: std::io::Result<mpsc::Receiver<()>> = config.host()?.wait(async {
+            let mut hangups = signal(SignalKind::hangup())?;
+            let (sender, receiver) = mpsc::channel(1);
+            tokio::spawn(async move {
+                while hangups.recv().await.is_some() && sender.send(()).await.is_ok() {}
+            });
+            Ok(receiver)
+        })?;
+        hangups.map_err(|error| unavailable!("SIGHUP cannot be waited for: {error}"))
     }
 
     /// Waits for a signal, or for another reason to end.

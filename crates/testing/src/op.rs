@@ -92,6 +92,8 @@ pub fn step_context() -> Arc<StepContext> {
         functions: Arc::new(NoFunctions),
         spawner: Arc::new(LocalTasks),
         parallelism: 2,
+        policy: None,
+        account: None,
     };
     surroundings.step(StepId(1), step_resources(), Arc::new(NoPeers), None)
 }

@@ -62,6 +62,8 @@ pub struct Limits {
     pub server_memory: usize,
     /// Connections at a time. A few more are taken, for calls of gRPC's health service alone.
     pub connections: usize,
+    /// Connections from one address, this machine's included. Without it other machines have a limit.
+    pub connections_per_address: Option<usize>,
     /// How long a client may take to say that it speaks HTTP/2.
     pub handshake: Duration,
     /// A client that has calls under way and is silent for so long, pings included, is gone.
@@ -82,6 +84,7 @@ impl Default for Limits {
             connection_memory: memory / 2,
             server_memory: memory / 4 * 3,
             connections: 10_000,
+            connections_per_address: None,
             handshake: Duration::from_secs(10),
             silence: Duration::from_secs(10),
             stall: Duration::from_secs(60),

@@ -14,7 +14,7 @@ use tensorfleet_tensor::Result;
 use super::reader::Index;
 use super::writer::write_index;
 use super::{data_path, index_path};
-use crate::fs::FileSystem;
+use tensorfleet_files::FileSystem;
 
 /// An old bundle of which no file has the name of one of the new bundle's, but the index.
 #[derive(Debug)]
@@ -79,8 +79,8 @@ mod tests {
 
     use super::*;
     use crate::bundle::{MergeOptions, Reader, Writer, merge};
-    use crate::fs::memory::MemoryFileSystem;
-    use crate::fs::{ReadFile, WriteFile};
+    use crate::memory_files::MemoryFileSystem;
+    use tensorfleet_files::{ReadFile, WriteFile};
 
     /// Files that a process changes so often, and is killed then.
     #[derive(Debug)]

@@ -10,7 +10,7 @@ use super::aside::Aside;
 use super::reader::Index;
 use super::writer::write_index;
 use super::{data_path, index_path};
-use crate::fs::{FileSystem, directory};
+use tensorfleet_files::{FileSystem, directory};
 
 /// How [`merge`] treats what it merges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -21,6 +21,8 @@ pub use writer::Writer;
 
 use tensorfleet_proto::tensorflow as pb;
 
+#[cfg(all(test, feature = "object_store"))]
+mod objects;
 #[cfg(test)]
 mod tests;
 

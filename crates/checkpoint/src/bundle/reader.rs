@@ -15,11 +15,11 @@ use super::entry::Entry;
 use super::{HEADER_KEY, VERSION, data_path, index_path};
 use super::{strings, variants};
 use crate::coding::unmask;
-use crate::fs::{FileSystem, ReadFile};
 use crate::gather::Sliced;
 use crate::slice::TensorSlice;
 use crate::table::Table;
 use crate::versions;
+use tensorfleet_files::{FileSystem, ReadFile};
 
 /// Elements are read and checked in pieces that stay in the cache.
 const CHUNK: usize = 1 << 20;

@@ -7,9 +7,9 @@ use proptest::prelude::*;
 use tensorfleet_tensor::{Code, DType, ResourceHandle, Result, Shape, Tensor};
 
 use super::*;
-use crate::fs::FileSystem;
-use crate::fs::memory::MemoryFileSystem;
+use crate::memory_files::MemoryFileSystem;
 use crate::{Checkpoint, ShapeAndSlice, TensorSlice};
+use tensorfleet_files::FileSystem;
 
 fn files() -> (MemoryFileSystem, Arc<dyn FileSystem>) {
     let memory = MemoryFileSystem::default();

@@ -14,10 +14,10 @@ use super::strings::encode_lengths;
 use super::variants;
 use super::{HEADER_KEY, data_path, header, index_path};
 use crate::coding::mask;
-use crate::fs::{FileSystem, WriteFile, directory};
 use crate::slice::TensorSlice;
 use crate::table::TableBuilder;
 use crate::temporary::Temporary;
+use tensorfleet_files::{FileSystem, WriteFile, directory};
 
 /// Writes a bundle of one data file.
 ///

@@ -5,7 +5,7 @@ use tensorfleet_tensor::{Result, internal};
 use super::block::BlockBuilder;
 use super::{FOOTER_LEN, Handle, MAGIC, UNCOMPRESSED};
 use crate::coding::mask;
-use crate::fs::WriteFile;
+use tensorfleet_files::WriteFile;
 
 /// Blocks are closed when they reach this size.
 const BLOCK_LEN: usize = 256 << 10;

@@ -5,7 +5,7 @@ use tensorfleet_tensor::{Result, data_loss};
 use super::block::visit;
 use super::{FOOTER_LEN, Handle, MAGIC, SNAPPY, TRAILER_LEN, UNCOMPRESSED};
 use crate::coding::{take_u32, unmask};
-use crate::fs::ReadFile;
+use tensorfleet_files::ReadFile;
 
 /// No run of Snappy's instructions unpacks to more than this many times its own size.
 const SNAPPY_RATIO: usize = 24;
@@ -107,9 +107,9 @@ mod tests {
     use tensorfleet_tensor::Code;
 
     use super::*;
-    use crate::fs::FileSystem;
-    use crate::fs::memory::MemoryFileSystem;
+    use crate::memory_files::MemoryFileSystem;
     use crate::table::TableBuilder;
+    use tensorfleet_files::FileSystem;
 
     fn write(records: &[(Vec<u8>, Vec<u8>)]) -> MemoryFileSystem {
         let files = MemoryFileSystem::default();

@@ -10,11 +10,11 @@ use tensorfleet_tensor::{
 };
 
 use super::{META_KEY, VERSION, elements};
-use crate::fs::FileSystem;
 use crate::gather::Sliced;
 use crate::slice::TensorSlice;
 use crate::table::Table;
 use crate::versions;
+use tensorfleet_files::FileSystem;
 
 /// The files that match a pattern, open as one checkpoint.
 #[derive(Debug)]

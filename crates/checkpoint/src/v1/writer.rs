@@ -8,10 +8,10 @@ use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_tensor::{Result, Shape, Tensor, internal, invalid_argument, wire};
 
 use super::{META_KEY, VERSION, elements};
-use crate::fs::FileSystem;
 use crate::slice::TensorSlice;
 use crate::table::TableBuilder;
 use crate::temporary::Temporary;
+use tensorfleet_files::FileSystem;
 
 /// Collects tensors and writes them into one file.
 #[derive(Debug)]

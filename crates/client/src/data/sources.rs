@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tensorfleet_ops::record::{self, Compression, RecordReader, Stream};
+use tensorfleet_ops::record::{Compression, RecordReader, Stream};
 use tensorfleet_ops::rows;
 use tensorfleet_tensor::{Result, Tensor, invalid_argument};
 
@@ -83,7 +83,7 @@ fn open(path: &Path, compression: &str) -> Result<Stream> {
     let Some(path) = path.to_str() else {
         return Err(invalid_argument!("the path {} is not UTF-8", path.display()));
     };
-    Stream::open(&*record::files(), path, compression, None)
+    Stream::open(&*tensorfleet_files::all_files(), path, compression, None)
 }
 
 /// The records of a TFRecord file.

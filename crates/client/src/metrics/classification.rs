@@ -4,6 +4,7 @@ use std::panic::Location;
 
 use tensorfleet_tensor::DType;
 
+use super::thresholds::{counted, levels};
 use super::{Metric, is_among, is_greatest, keep, ratio};
 use crate::output::{Operand, Output};
 
@@ -185,44 +186,17 @@ impl Metric {
         labels: impl Operand,
         thresholds: usize,
     ) -> Metric {
-        let graph = probabilities.graph();
-        let steps = thresholds.max(2);
-        keep(
-            graph,
-            name,
-            Location::caller(),
-            || {
-                // The first and the last threshold are outside, so that the curve is whole.
-                let levels: Vec<f64> = (0..steps)
-                    .map(|step| match step {
-                        0 => -1e-7,
-                        step if step + 1 == steps => 1.0 + 1e-7,
-                        step => step as f64 / (steps - 1) as f64,
-                    })
-                    .collect();
-                let levels = graph.constant(([steps, 1], levels));
-                let row = |x: Output| x.cast(DType::Double).reshape([1i32, -1]);
-                let above = row(probabilities.clone()).greater(&levels).cast(DType::Double);
-                let label = row(graph.operand(&labels, None).cast(DType::Bool));
-                let other = 1.0 - &label;
-                let count = |x: Output| x.sum_along(1, false).with_shape([Some(steps)]);
-                [
-                    ("true_positives", count(&above * &label)),
-                    ("false_negatives", count((1.0 - &above) * &label)),
-                    ("false_positives", count(&above * &other)),
-                    ("true_negatives", count((1.0 - &above) * &other)),
-                ]
-            },
-            |[true_positives, false_negatives, false_positives, true_negatives]| {
-                let found = &true_positives + false_negatives + EPSILON;
-                let height = (true_positives + EPSILON) / found;
-                let along = &false_positives / (&false_positives + true_negatives + EPSILON);
-                let (all, first) = (steps as i32 - 1, [0i32]);
-                let widths = along.slice(&first, &[all]) - along.slice(&[1], &[all]);
-                let heights = height.slice(&first, &[all]) + height.slice(&[1], &[all]);
-                (widths * heights * 0.5).sum()
-            },
-        )
+        let (caller, levels) = (Location::caller(), levels(thresholds, true));
+        let all = levels.len() as i32 - 1;
+        counted(name, caller, probabilities, labels, levels, |counts| {
+            let found = &counts.true_positives + &counts.false_negatives + EPSILON;
+            let height = (&counts.true_positives + EPSILON) / found;
+            let others = &counts.false_positives + &counts.true_negatives + EPSILON;
+            let along = &counts.false_positives / others;
+            let widths = along.slice(&[0], &[all]) - along.slice(&[1], &[all]);
+            let heights = height.slice(&[0], &[all]) + height.slice(&[1], &[all]);
+            (widths * heights * 0.5).sum()
+        })
     }
 
     /// The mean over classes of what predictions and labels have in common, over what either has,

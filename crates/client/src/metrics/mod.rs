@@ -2,6 +2,10 @@
 
 mod classification;
 mod regression;
+mod scores;
+mod thresholds;
+
+pub use self::scores::Average;
 
 use std::panic::Location;
 

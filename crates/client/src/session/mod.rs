@@ -6,11 +6,12 @@ mod feed;
 mod fetch;
 pub mod monitored;
 mod options;
+mod patience;
 mod tuples;
 
 use std::fmt;
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use tensorfleet_cluster::client::MasterClient;
@@ -18,7 +19,7 @@ use tensorfleet_cluster::{LocalMaster, StepCall, StepReply};
 use tensorfleet_planner::Device;
 use tensorfleet_rpc::RemoteMaster;
 use tensorfleet_server::Host;
-use tensorfleet_tensor::{Error, Result, Tensor, cancelled, deadline_exceeded, unavailable};
+use tensorfleet_tensor::{Error, Result, Tensor, cancelled, unavailable};
 use tokio::runtime::{Handle, Runtime, RuntimeFlavor};
 use tokio::task::JoinHandle;
 
@@ -30,7 +31,9 @@ pub use self::monitored::MonitoredSession;
 pub use self::options::{NodeTrace, RunMetadata, RunOptions, SessionOptions};
 
 use self::backend::Backend;
+use self::patience::Search;
 use crate::graph::Graph;
+use crate::output::Operation;
 
 /// Runs steps of a graph. Nodes that the graph gains later are sent along with the next step.
 ///
@@ -97,12 +100,13 @@ impl Session {
     pub fn in_process(graph: &Graph, options: &SessionOptions) -> Result<Session> {
         graph.check()?;
         let host = options.host_config().host()?;
-        let master = LocalMaster(host.lone_master());
-        Session::open(graph, &master, "in this process", Threads::Host(host), options)
+        let master = Arc::new(LocalMaster(host.lone_master()));
+        Session::open(graph, master, "in this process", Threads::Host(host), options)
     }
 
     /// Opens a session on a tensorfleet or TensorFlow server, as `grpc://localhost:2222`, or over TLS,
-    /// as `grpcs://trainer.example:2222`. A server that is not up yet is waited for.
+    /// as `grpcs://trainer.example:2222`. A server that is not up yet is waited for, a minute at most;
+    /// after two seconds a [`notice`](crate::notice) says for whom.
     ///
     /// ```
     /// use tensorfleet_client::{Graph, Session};
@@ -143,25 +147,27 @@ impl Session {
             .build()
             .map_err(|error| unavailable!("threads cannot be started: {error}"))?;
         let master = RemoteMaster::new(target, options.credentials.as_ref(), runtime.handle())?;
-        Session::open(graph, &master, target, Threads::Own(Some(runtime)), options)
+        Session::open(graph, Arc::new(master), target, Threads::Own(Some(runtime)), options)
     }
 
     fn open(
         graph: &Graph,
-        master: &dyn MasterClient,
+        master: Arc<dyn MasterClient>,
         place: &str,
         threads: Threads,
         options: &SessionOptions,
     ) -> Result<Session> {
-        let opening = Backend::open(master, graph, options.to_cluster());
-        let backend = match options.open_limit() {
-            None => wait(threads.handle(), opening)?,
-            Some(limit) => wait(threads.handle(), async move {
-                tokio::time::timeout(limit, opening).await.unwrap_or_else(|_| {
-                    Err(deadline_exceeded!("no session could be opened ({place}) within {limit:?}"))
-                })
-            })?,
+        let search = Search {
+            master: Arc::clone(&master),
+            place: place.to_owned(),
+            options: options.to_cluster(),
+            listener: options.listener.clone(),
+            handle: threads.handle().clone(),
         };
+        let opening = Backend::open(&*master, graph, options.to_cluster());
+        let backend =
+            wait(threads.handle(), patience::within(options.open_limit(), opening, search))?;
+        options.listener.forget();
         Ok(Session { backend: Arc::new(backend), graph: graph.clone(), threads })
     }
 
@@ -283,6 +289,37 @@ impl Session {
         Ok(finish(&fetches, order, reply)?.0)
     }
 
+    /// Starts a step and does not wait for it.
+    ///
+    /// ```
+    /// use tensorfleet_client::{Graph, Session};
+    ///
+    /// # fn main() -> tensorfleet_client::Result<()> {
+    /// let graph = Graph::new();
+    /// let w = graph.variable("w", 5.0f32);
+    /// let session = Session::new(&graph)?;
+    /// let started = session.start((), &graph.initializer())?;
+    /// // Other work is done meanwhile.
+    /// started.wait()?;
+    /// assert_eq!(session.run((), w.value::<f32>())?, 5.0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn start(&self, feeds: impl Feed, target: &Operation) -> Result<StartedStep> {
+        let Prepared { call, .. } = self.prepare(&RunOptions::default(), feeds, &target)?;
+        let (backend, graph) = (Arc::clone(&self.backend), self.graph.clone());
+        let (sender, receiver) = mpsc::channel();
+        self.handle().spawn(async move {
+            let outcome = match call {
+                None => Ok(()),
+                Some(call) => backend.run(&graph, call).await.map(drop),
+            };
+            // Nobody may wait for it.
+            let _ = sender.send(outcome.map_err(|error| graph.with_line(error)));
+        });
+        Ok(StartedStep { outcome: receiver })
+    }
+
     fn prepare(
         &self,
         options: &RunOptions,
@@ -345,6 +382,24 @@ impl Drop for Session {
             let closed = tokio::time::timeout(CLOSE_TIMEOUT, self.backend.close()).await;
             closed.unwrap_or(Ok(()))
         });
+    }
+}
+
+/// A step that was started; made by [`Session::start`].
+///
+/// As in the example of [`Session::start`].
+#[derive(Debug)]
+#[must_use = "whether the step succeeds is known when it has been waited for"]
+pub struct StartedStep {
+    outcome: mpsc::Receiver<Result<()>>,
+}
+
+impl StartedStep {
+    /// Waits for its end. A step whose session is dropped before that fails.
+    ///
+    /// As in the example of [`Session::start`].
+    pub fn wait(self) -> Result<()> {
+        self.outcome.recv().unwrap_or_else(|_| Err(lost()))
     }
 }
 

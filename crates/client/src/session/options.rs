@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tensorfleet_cluster as cluster;
-use tensorfleet_cluster::spec::ClusterSpec;
 use tensorfleet_security::Credentials;
 use tensorfleet_server::Config;
+use tensorfleet_spec::ClusterSpec;
+
+use super::patience::{self, Listener};
 
 /// What a program asks of a session.
 ///
@@ -25,6 +27,7 @@ pub struct SessionOptions {
     device_filters: Vec<String>,
     timeout: Option<Duration>,
     open_timeout: Option<Duration>,
+    pub(super) listener: Listener,
     isolate_state: bool,
     allow_soft_placement: bool,
     log_device_placement: bool,
@@ -42,6 +45,7 @@ impl Default for SessionOptions {
             device_filters: Vec::new(),
             timeout: None,
             open_timeout: None,
+            listener: Listener::default(),
             isolate_state: false,
             allow_soft_placement: false,
             log_device_placement: false,
@@ -105,7 +109,7 @@ impl SessionOptions {
     }
 
     /// Limits how long opening the session may take, in which servers that are not up yet are waited
-    /// for.
+    /// for. By default the limit is that of [`SessionOptions::timeout`], or a minute.
     ///
     /// ```
     /// use std::time::Duration;
@@ -120,8 +124,35 @@ impl SessionOptions {
         self
     }
 
-    pub(super) fn open_limit(&self) -> Option<Duration> {
-        self.open_timeout
+    pub(super) fn open_limit(&self) -> Duration {
+        self.open_timeout.unwrap_or_else(|| match self.timeout {
+            // The server was told of this one, and its answer says more.
+            Some(timeout) => timeout.saturating_add(patience::WAY_BACK),
+            None => patience::DEFAULT,
+        })
+    }
+
+    /// Has a function told who is waited for while the session is opened, in place of
+    /// [`notice`](crate::notice). Sessions that are opened with clones of these options tell each line
+    /// once.
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    /// use std::time::Duration;
+    /// use tensorfleet_client::{Graph, Session, SessionOptions};
+    ///
+    /// let told = Arc::new(Mutex::new(Vec::new()));
+    /// let list = Arc::clone(&told);
+    /// let options = SessionOptions::default()
+    ///     .open_timeout(Duration::from_millis(10))
+    ///     .on_wait(move |text| list.lock().expect("nobody panics").push(text.to_owned()));
+    /// assert!(Session::connect_with("grpc://localhost:1", &Graph::new(), &options).is_err());
+    /// // Ten milliseconds are not worth a word.
+    /// assert!(told.lock().expect("nobody panics").is_empty());
+    /// ```
+    pub fn on_wait(mut self, listener: impl Fn(&str) + Send + Sync + 'static) -> SessionOptions {
+        self.listener = Listener::new(listener);
+        self
     }
 
     /// Keeps variables apart from those of other sessions, and forgets them with the session.

@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 use std::time::Duration;
 
-use tensorfleet_client::{Code, Graph, Result, Session, SessionOptions, layers};
+use tensorfleet_client::{Code, Graph, Result, Saver, Session, SessionOptions, layers};
 
 /// A mistake of a graph under construction is reported with the line of the closure.
 fn in_building(build: impl FnOnce(&Graph), line: u32, says: &str) {
@@ -60,9 +60,23 @@ fn in_steps() {
     fails(session.run((&x, [[1i32, 2]]), &y), invalid, &["Placeholder:0 is float", "int32"]);
     fails(session.run(feeds(), y.value::<Vec<i32>>()), invalid, &["Mul:0", "int32", "float"]);
     fails(session.run(feeds(), y.value::<f32>()), invalid, &["[1,2]", "single number"]);
+    // The value of a variable is read where the variable was made, for who only fetches it.
+    let made = ["w", "uninitialized", &at(placeholder_line + 3)];
+    fails(session.run((), w.value::<Vec<f32>>()), Code::FailedPrecondition, &made);
     let stranger = Graph::new().constant(1.0f32);
     fails(session.run((), &stranger), invalid, &["not of the session's graph"]);
     fails(session.run((&stranger, 1.0f32), &y), invalid, &["not of the session's graph"]);
+}
+
+#[test]
+fn in_checkpoints() {
+    let graph = Graph::new();
+    graph.variable("w", [1.0f32, 2.0]);
+    let saver = Saver::new(&graph);
+    let at = format!("mistakes.rs:{}:", line!() - 1);
+    let session = Session::new(&graph).unwrap();
+    let missing = ["/nowhere/model.ckpt-1", &at];
+    fails(saver.restore(&session, "/nowhere/model.ckpt-1"), Code::NotFound, &missing);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use tensorfleet_tensor::{
 };
 
 use super::leader::{FOR_EVER, Leader, State};
-use crate::spec::Task;
+use tensorfleet_spec::Task;
 
 /// What members wait for.
 #[derive(Debug, Default)]

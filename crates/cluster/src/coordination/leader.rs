@@ -16,8 +16,8 @@ use super::CoordinationOptions;
 use super::barriers::Waits;
 use super::store::Store;
 use crate::session::lock;
-use crate::spec::Task;
 use crate::world::World;
+use tensorfleet_spec::Task;
 
 /// The leader of some tasks.
 #[derive(Debug)]

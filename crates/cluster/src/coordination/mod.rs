@@ -23,8 +23,8 @@ pub use store::Store;
 
 use crate::client::{Peers, WorkerClient};
 use crate::session::lock;
-use crate::spec;
 use crate::task::Task;
+use tensorfleet_spec as spec;
 
 /// How a client wants tasks coordinated.
 #[derive(Clone, Debug, PartialEq, Eq)]

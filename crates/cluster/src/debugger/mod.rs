@@ -3,13 +3,12 @@
 
 mod wire;
 
-use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tensorfleet_framework::Registry;
 use tensorfleet_graph::Graph;
 use tensorfleet_planner::{StepSpec, Watch};
-use tensorfleet_tensor::{Result, failed_precondition};
+use tensorfleet_tensor::{Code, Result, failed_precondition, permission_denied};
 
 /// What a debugger asks of a step.
 #[derive(Clone, Debug, Default)]
@@ -21,22 +20,31 @@ pub struct Watches {
 
 impl Watches {
     /// The directories that are written to, each once.
-    fn roots(&self) -> Vec<PathBuf> {
+    fn roots(&self) -> Vec<&str> {
         let urls = self.tensors.iter().flat_map(|watch| &watch.urls);
-        let mut roots: Vec<PathBuf> =
-            urls.filter_map(|url| url.strip_prefix("file://")).map(PathBuf::from).collect();
+        let mut roots: Vec<&str> = urls.filter_map(|url| url.strip_prefix("file://")).collect();
         roots.sort_unstable();
         roots.dedup();
         roots
     }
 
+    /// Refuses to write where ops that write the same may not.
+    fn check_allowed(&self, registry: &Registry) -> Result<()> {
+        let policy = registry.policy().filter(|_| !self.roots().is_empty());
+        match policy.and_then(|policy| policy.refuse_files("DebugIdentity")) {
+            Some(why) => Err(permission_denied!("{why}")),
+            None => Ok(()),
+        }
+    }
+
     /// Says which step is about to run.
-    pub(crate) fn publish_step(&self, spec: &StepSpec) -> Result<()> {
+    pub(crate) fn publish_step(&self, spec: &StepSpec, registry: &Registry) -> Result<()> {
+        self.check_allowed(registry)?;
         let now = now();
         let event = wire::step(now, self.global_step, spec);
         for root in self.roots() {
             let name = format!("_tfdbg_core_metadata_sessionrun{:014}_{}", 0, now.as_micros());
-            write(&root, &name, &event)?;
+            write(registry, root, &name, &event)?;
         }
         Ok(())
     }
@@ -49,14 +57,15 @@ impl Watches {
     }
 
     /// Says which graph a device is about to run.
-    pub(crate) fn publish_graph(&self, graph: &Graph) -> Result<()> {
+    pub(crate) fn publish_graph(&self, graph: &Graph, registry: &Registry) -> Result<()> {
+        self.check_allowed(registry)?;
         let Some(node) = graph.nodes().first() else { return Ok(()) };
         let now = now();
         let (hash, event) = wire::graph(now, graph)?;
         let name = format!("_tfdbg_graph_hash{hash}_{}", now.as_micros());
         let device = node.device.replace(':', "_").replace('/', ",");
         for root in self.roots() {
-            write(&root.join(format!("_tfdbg_device_{device}")), &name, &event)?;
+            write(registry, &format!("{root}/_tfdbg_device_{device}"), &name, &event)?;
         }
         Ok(())
     }
@@ -66,8 +75,16 @@ fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-fn write(directory: &Path, name: &str, content: &[u8]) -> Result<()> {
-    let written = std::fs::create_dir_all(directory)
-        .and_then(|()| std::fs::write(directory.join(name), content));
-    written.map_err(|error| failed_precondition!("{}: {error}", directory.join(name).display()))
+fn write(registry: &Registry, directory: &str, name: &str, content: &[u8]) -> Result<()> {
+    let (files, path) = (registry.files(), format!("{directory}/{name}"));
+    let write = || {
+        files.create_dirs(directory)?;
+        let mut file = files.create(&path)?;
+        file.append(content)?;
+        file.finish()
+    };
+    write().map_err(|error| match error.code() {
+        Code::PermissionDenied => error,
+        _ => failed_precondition!("{path}: {}", error.message()),
+    })
 }

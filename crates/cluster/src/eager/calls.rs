@@ -9,8 +9,9 @@ use tensorfleet_planner::Device;
 use tensorfleet_tensor::{DType, Shape, Tensor};
 
 use crate::coordination::CoordinationOptions;
-use crate::spec::ClusterSpec;
+use crate::owner::Owner;
 use crate::threads::Threads;
+use tensorfleet_spec::ClusterSpec;
 
 /// What a task must know of a new context.
 #[derive(Clone, Debug)]
@@ -30,6 +31,10 @@ pub struct CreateContext {
     /// Whether all other contexts end.
     pub clear_existing: bool,
     pub coordination: Option<CoordinationOptions>,
+    /// Whose the context is.
+    pub owner: Owner,
+    /// From where it was opened, for operators.
+    pub client: String,
 }
 
 /// A change of a context's cluster. Without devices only the view moves on.

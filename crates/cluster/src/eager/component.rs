@@ -13,6 +13,7 @@ use super::calls::{Operation, Output, RegisterFunction};
 use super::context::{Context, not_registered};
 use crate::engine::{Folding, Instance, RunLimits, Step};
 use crate::session::lock;
+use crate::steps::Steps;
 
 /// The components that a context has been told of. They are no functions that anybody else could
 /// call.
@@ -38,6 +39,10 @@ impl Components {
         lock(&self.table).insert(name, Arc::new(component));
     }
 
+    pub(super) fn len(&self) -> usize {
+        lock(&self.table).len()
+    }
+
     /// Forgets a component. Returns whether there was one.
     pub(super) fn remove(&self, name: &str) -> bool {
         let removed = lock(&self.table).remove(name);
@@ -46,6 +51,19 @@ impl Components {
 
     fn find(&self, name: &str) -> Result<Arc<Component>> {
         lock(&self.table).get(name).cloned().ok_or_else(|| not_registered(name))
+    }
+}
+
+/// A component that is under way. If it is given up, nobody waits for tensors of its step any more, and
+/// the message that ends the step may have been here before the step began.
+struct EndOnDrop<'a> {
+    steps: &'a Steps,
+    id: StepId,
+}
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        self.steps.end(self.id);
     }
 }
 
@@ -74,7 +92,9 @@ impl Context {
         let id = StepId(operation.step);
         let state = self.task.steps.begin(id, &self.session);
         let rendezvous = Arc::clone(&state.rendezvous);
+        let cancelled = EndOnDrop { steps: &self.task.steps, id };
         let run = self.engine.run(instance, &Step { id, state }, args, RunLimits::default()).await;
+        std::mem::forget(cancelled);
         // Whoever waits for a tensor of a component that failed waits in vain.
         let outcome = run.inspect_err(|error| rendezvous.abort(error.clone().derived()))?;
         // A caller that does not number the outputs takes them as they come.

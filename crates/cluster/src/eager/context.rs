@@ -1,7 +1,7 @@
 //! One client's context on one task.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,7 @@ use tensorfleet_planner::Device;
 use tensorfleet_tensor::{DType, Error, Result, Tensor, internal, invalid_argument, not_found};
 use tokio::sync::Notify;
 
+use super::ContextSummary;
 use super::calls::{
     CreateContext, Handle, Input, Item, Operation, Output, RegisterFunction, Reply,
 };
@@ -23,6 +24,8 @@ use super::peers::ChangingPeers;
 use crate::client::{Peers, WorkerClient};
 use crate::coordination::Share;
 use crate::engine::{Engine, Step};
+use crate::events::EventKind;
+use crate::owner::Owner;
 use crate::session::lock;
 use crate::task::{LocalDevice, Task};
 use crate::view::View;
@@ -31,6 +34,7 @@ use crate::view::View;
 #[derive(Debug)]
 pub(super) struct Context {
     pub(super) id: u64,
+    pub(super) owner: Owner,
     /// Steps of the context belong to a session of this name.
     pub(super) session: String,
     view: AtomicU64,
@@ -47,7 +51,12 @@ pub(super) struct Context {
     registered: Mutex<FxHashMap<String, usize>>,
     pub(super) components: Components,
     pub(super) functions: PlacedFunctions,
+    /// Whether the context is over, though calls under way may still hold it.
+    pub(super) has_ended: Arc<AtomicBool>,
     _coordination: Option<Share>,
+    /// From where it was opened, and when.
+    client: String,
+    opened: Instant,
     keep_alive: Duration,
     last_used: Mutex<Instant>,
     under_way: Mutex<BTreeSet<u64>>,
@@ -92,17 +101,20 @@ impl Context {
         request: CreateContext,
         peers: Arc<dyn Peers>,
     ) -> Result<Context> {
-        let CreateContext { id, task_name, threads, isolate, coordination, .. } = request;
+        let CreateContext { id, task_name, threads, isolate, coordination, owner, .. } = request;
         let coordination =
             coordination.map(|options| task.coordination.take_part(task, &*peers, options));
         let peers = Arc::new(ChangingPeers::new(peers));
-        let view = View::new(task, task_name, Arc::clone(&peers) as _, threads, isolate);
+        let seen = Arc::clone(&peers) as _;
+        let whose = (&owner, &*format!("context {id:x}"));
+        let view = View::new(task, task_name, seen, threads, isolate, whose);
         let engine = Engine::new(Arc::clone(task), Arc::new(view), None);
         let session = format!("eager_{id}");
         let step = StepId(id as i64);
         let state = task.steps.begin(step, &session);
         Ok(Context {
             id,
+            owner,
             session,
             view: AtomicU64::new(request.view),
             task: Arc::clone(task),
@@ -115,13 +127,21 @@ impl Context {
             registered: Mutex::default(),
             components: Components::default(),
             functions: PlacedFunctions::default(),
+            has_ended: Arc::default(),
             _coordination: coordination.transpose()?,
+            client: request.client,
+            opened: task.world.now(),
             keep_alive: request.keep_alive,
             last_used: Mutex::new(task.world.now()),
             under_way: Mutex::default(),
             begun: AtomicU64::new(0),
             ended: Notify::new(),
         })
+    }
+
+    /// Whether a step is one of this context's: of its single ops, or of a function that it calls.
+    pub(super) fn runs(&self, step: StepId) -> bool {
+        step == self.step.id || self.task.steps.is_of_session(step, &self.session)
     }
 
     pub(super) fn view_id(&self) -> u64 {
@@ -176,15 +196,32 @@ impl Context {
             && self.task.world.now().duration_since(*lock(&self.last_used)) > self.keep_alive
     }
 
+    /// What an operator sees of it.
+    pub(super) fn summary(&self) -> ContextSummary {
+        let now = self.task.world.now();
+        ContextSummary {
+            id: self.id,
+            owner: Arc::clone(&self.owner.name),
+            client: self.client.clone(),
+            view: self.view_id(),
+            age: now.saturating_duration_since(self.opened),
+            idle: now.saturating_duration_since(*lock(&self.last_used)),
+            calls: self.begun.load(Ordering::Relaxed),
+            under_way: lock(&self.under_way).len(),
+            tensors: self.handles.len(),
+            functions: lock(&self.registered).len(),
+            components: self.components.len(),
+        }
+    }
+
     /// Ends the steps of the context; what runs gets an error.
     pub(super) fn end(&self) {
+        self.has_ended.store(true, Ordering::Relaxed);
         self.task.steps.end_session(&self.session);
         let begun = self.begun.load(Ordering::Relaxed);
-        tracing::info!(
-            "closed context {:x}, view {}, after {begun} calls",
-            self.id,
-            self.view_id()
-        );
+        let (id, view) = (self.id, self.view_id());
+        let text = format!("closed context {id:x}, view {view}, after {begun} calls");
+        self.task.tell(EventKind::ContextClosed, text);
     }
 
     /// Notes that something is being done, until the guard is dropped.
@@ -229,7 +266,7 @@ impl Context {
                 *lock(&self.registered).entry(name).or_default() += 1;
             }
             Item::RemoveFunction(name) => self.remove_function(&name)?,
-            Item::CleanupFunction(step) => self.task.steps.end(step),
+            Item::CleanupFunction(step) => self.task.steps.end_of_session(step, &self.session),
             Item::Decref(handle) => self.handles.remove(&handle)?,
             Item::Sync => {}
         }
@@ -254,7 +291,7 @@ impl Context {
             registered.remove(name);
         }
         self.engine.functions().remove(name);
-        self.functions.remove(self, name);
+        self.functions.remove(name);
         Ok(())
     }
 

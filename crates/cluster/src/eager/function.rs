@@ -3,6 +3,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures_util::StreamExt;
@@ -19,10 +20,12 @@ use tokio::sync::OnceCell;
 
 use super::calls::{Item, Operation, Output, RegisterFunction};
 use super::context::{Arg, Context, not_registered};
+use super::written::in_function;
 use crate::client::WorkerClient;
 use crate::engine::{Folding, Instance, RunLimits, Step};
 use crate::session::lock;
 use crate::steps::StepState;
+use crate::world::World;
 
 /// The functions that a context has planned.
 #[derive(Debug, Default)]
@@ -58,43 +61,57 @@ struct LocalPart {
 
 #[derive(Debug)]
 struct RemotePart {
-    client: Arc<dyn WorkerClient>,
-    /// The name of the component.
-    name: String,
+    component: Registered,
     device: String,
     args: Vec<usize>,
     returns: Vec<usize>,
 }
 
+/// A component that another task knows, as long as this is held and the context is open.
+#[derive(Debug)]
+struct Registered {
+    client: Arc<dyn WorkerClient>,
+    name: String,
+    context: u64,
+    has_ended: Arc<AtomicBool>,
+    world: Arc<dyn World>,
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        // The other task's context ends with ours, and all components with it.
+        if !self.has_ended.load(Ordering::Relaxed) {
+            let forget = vec![Item::RemoveFunction(std::mem::take(&mut self.name))];
+            tell(&*self.world, self.context, &*self.client, forget);
+        }
+    }
+}
+
 impl PlacedFunctions {
+    /// Forgets all functions, here and, when the last call has ended, where their components are.
     pub(super) fn clear(&self) {
         let cleared = std::mem::take(&mut *lock(&self.table));
         drop(cleared);
     }
 
-    /// Forgets a function, here and where its components are.
-    pub(super) fn remove(&self, context: &Context, name: &str) {
+    /// Forgets a function, as [`PlacedFunctions::clear`] does with all.
+    pub(super) fn remove(&self, name: &str) {
         let removed: Vec<_> = {
             let mut table = lock(&self.table);
             table.extract_if(|call, _| call.function == name).map(|(_, cell)| cell).collect()
         };
-        for function in removed.iter().filter_map(|cell| cell.get()) {
-            for part in &function.remote {
-                let forget = vec![Item::RemoveFunction(part.name.clone())];
-                tell(context, &part.client, forget);
-            }
-        }
+        drop(removed);
     }
 }
 
 /// Has another task do something that nobody waits for. If it cannot be reached, it has nothing left
 /// to forget.
-fn tell(context: &Context, client: &Arc<dyn WorkerClient>, items: Vec<Item>) {
-    let call = client.enqueue(context.id, items);
+fn tell(world: &dyn World, context: u64, client: &dyn WorkerClient, items: Vec<Item>) {
+    let call = client.enqueue(context, items);
     let call = async move {
         let _ = call.await;
     };
-    context.task.world.spawn(Box::pin(call));
+    world.spawn(Box::pin(call));
 }
 
 impl Context {
@@ -104,8 +121,13 @@ impl Context {
         let Operation { id, name, inputs, attrs, .. } = operation;
         let args: Vec<Arg> =
             inputs.into_iter().map(|input| self.arg(input, device)).collect::<Result<_>>()?;
-        let function = self.placed(name, attrs, device, &args).await?;
-        function.run(self, id, device, &args).await
+        let function = self.placed(name.clone(), attrs, device, &args).await?;
+        let outputs = function.run(self, id, device, &args).await;
+        outputs.map_err(|error| self.in_function(&name, &error))
+    }
+
+    fn in_function(&self, name: &str, error: &Error) -> Error {
+        in_function(name, &self.engine.functions().library(), error)
     }
 
     /// The plan of a call, made by the first who needs it.
@@ -172,7 +194,7 @@ impl Context {
                 &Options { allow_soft_placement: true, keep_noinline: false, ..Options::default() },
             )
         });
-        let plan = plan.await?;
+        let plan = plan.await.map_err(|error| self.in_function(&call.function, &error))?;
         let num_results = plan.returned_by.len();
         let (here, there): (Vec<FunctionPart>, Vec<FunctionPart>) = plan
             .parts
@@ -204,7 +226,9 @@ impl Context {
         let register = RegisterFunction { function, is_component: true, library };
         client.enqueue(self.id, vec![Item::RegisterFunction(register)]).await?;
         let device = part.device.name.to_string();
-        Ok(RemotePart { client, name, device, args: part.args, returns: part.returns })
+        let (has_ended, world) = (Arc::clone(&self.has_ended), Arc::clone(&self.task.world));
+        let component = Registered { client, name, context: self.id, has_ended, world };
+        Ok(RemotePart { component, device, args: part.args, returns: part.returns })
     }
 }
 
@@ -301,7 +325,7 @@ impl RemotePart {
         let inputs = self.args.iter().map(|&index| args[index].input(&self.device));
         let operation = Operation {
             id,
-            name: self.name.clone(),
+            name: self.component.name.clone(),
             inputs: inputs.collect::<Result<_>>()?,
             device: self.device.clone(),
             is_function: true,
@@ -310,7 +334,8 @@ impl RemotePart {
             ..Operation::default()
         };
         let numbers: Vec<i32> = self.returns.iter().map(|&number| number as i32).collect();
-        let outputs = self.client.run_component(context.id, operation, numbers).await?;
+        let call = self.component.client.run_component(context.id, operation, numbers);
+        let outputs = call.await?;
         let elsewhere = |output: Output| match output.value {
             // The caller gave no number, so the value itself has come.
             Some(_) => output,
@@ -331,7 +356,9 @@ impl Drop for Running<'_> {
     fn drop(&mut self) {
         self.context.task.steps.end(self.step);
         for part in &self.function.remote {
-            tell(self.context, &part.client, vec![Item::CleanupFunction(self.step)]);
+            let end = vec![Item::CleanupFunction(self.step)];
+            let world = &*self.context.task.world;
+            tell(world, self.context.id, &*part.component.client, end);
         }
     }
 }

@@ -23,6 +23,10 @@ pub(super) enum Held {
 }
 
 impl Handles {
+    pub(super) fn len(&self) -> usize {
+        lock(&self.table).len()
+    }
+
     pub(super) fn insert(&self, op_id: i64, output: i32, held: Held) {
         let replaced = lock(&self.table).insert((op_id, output), held);
         // A variable may go with its last handle: not under the lock.

@@ -12,12 +12,15 @@ mod function;
 mod handles;
 mod ops;
 mod peers;
+mod written;
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use rustc_hash::FxHashMap;
+use tensorfleet_framework::StepId;
 use tensorfleet_planner::Device;
-use tensorfleet_tensor::{Error, Result, aborted, invalid_argument};
+use tensorfleet_tensor::{Error, Result, aborted, invalid_argument, not_found};
 
 pub use calls::{
     CreateContext, Handle, Input, Item, Operation, Output, RegisterFunction, Reply, UpdateContext,
@@ -25,8 +28,34 @@ pub use calls::{
 use context::Context;
 
 use crate::client::Peers;
+use crate::events::EventKind;
+use crate::owner::Owner;
+use crate::quota;
 use crate::session::lock;
 use crate::task::Task;
+
+/// What an operator sees of a context.
+#[derive(Clone, Debug)]
+pub struct ContextSummary {
+    pub id: u64,
+    /// Whose it is.
+    pub owner: Arc<str>,
+    /// From where it was opened.
+    pub client: String,
+    /// Counts the changes of the cluster.
+    pub view: u64,
+    pub age: Duration,
+    /// How long nothing was heard of its client.
+    pub idle: Duration,
+    /// How many calls have begun, and how many are under way.
+    pub calls: u64,
+    pub under_way: usize,
+    /// How many tensors and functions it holds.
+    pub tensors: usize,
+    pub functions: usize,
+    /// Parts of functions that this task runs for others.
+    pub components: usize,
+}
 
 /// The contexts of a task.
 #[derive(Debug)]
@@ -41,8 +70,12 @@ impl Contexts {
         Contexts { task, peers, table: Mutex::default() }
     }
 
-    fn find(&self, id: u64) -> Result<Arc<Context>> {
+    /// Finds a context for somebody. One of others is not there.
+    fn find(&self, caller: &Owner, id: u64) -> Result<Arc<Context>> {
         let context = lock(&self.table).get(&id).cloned().ok_or_else(|| unknown(id))?;
+        if !caller.reaches(&context.owner) {
+            return Err(not_found!("{}", unknown(id).message()));
+        }
         context.touch();
         Ok(context)
     }
@@ -55,12 +88,25 @@ impl Contexts {
                 "Failed to initialize remote for worker context due to invalid context id"
             ));
         }
-        let current = lock(&self.table).get(&id).map(|context| context.view_id());
-        if current.is_some_and(|current| view < current) {
+        let caller = request.owner.clone();
+        let is_taken =
+            |current: &Arc<Context>| view < current.view_id() || !caller.reaches(&current.owner);
+        if lock(&self.table).get(&id).is_some_and(is_taken) {
             return Err(invalid_argument!(
                 "EagerService:CreateContext failed. Context id: <{id}> already exists."
             ));
         }
+        let has = {
+            let table = lock(&self.table);
+            let is_own = |context: &&Arc<Context>| context.owner.name == caller.name;
+            table.iter().filter(|(of, _)| **of != id).map(|(_, c)| c).filter(is_own).count()
+        };
+        quota::check(
+            if clear { 0 } else { has },
+            self.task.ledger.quotas.contexts,
+            &format!("contexts of {}", caller.name),
+            "max-contexts",
+        )?;
         let peers = match &request.cluster {
             Some(cluster) => self.peers.with_cluster(cluster)?,
             None => Arc::clone(&self.peers),
@@ -68,7 +114,9 @@ impl Contexts {
         // They end first: the new one may have the number of an old one, and with it its step.
         let ended: Vec<Arc<Context>> = {
             let mut table = lock(&self.table);
-            let ends = |&of: &u64, _: &mut Arc<Context>| clear || of == id;
+            let ends = |&of: &u64, context: &mut Arc<Context>| {
+                (clear || of == id) && caller.reaches(&context.owner)
+            };
             table.extract_if(ends).map(|(_, context)| context).collect()
         };
         for context in &ended {
@@ -77,13 +125,14 @@ impl Contexts {
         let context = Arc::new(Context::new(&self.task, request, peers)?);
         let devices = context.own_devices();
         lock(&self.table).insert(id, context);
-        tracing::info!("opened context {id:x}, view {view}");
+        let text = format!("opened context {id:x} of {}, view {view}", caller.name);
+        self.task.tell(EventKind::ContextOpened, text);
         Ok(devices)
     }
 
     /// Changes the cluster of a context; returns the task's devices if it did.
-    pub fn update(&self, request: UpdateContext) -> Result<Vec<Device>> {
-        let context = self.find(request.id)?;
+    pub fn update(&self, caller: &Owner, request: UpdateContext) -> Result<Vec<Device>> {
+        let context = self.find(caller, request.id)?;
         let peers = match &request.cluster {
             Some(cluster) if !request.devices.is_empty() => Some(self.peers.with_cluster(cluster)?),
             _ => None,
@@ -92,8 +141,8 @@ impl Contexts {
     }
 
     /// Does what is asked for, in order. The first failure ends it.
-    pub async fn enqueue(&self, id: u64, items: Vec<Item>) -> Result<Vec<Reply>> {
-        let context = self.find(id)?;
+    pub async fn enqueue(&self, caller: &Owner, id: u64, items: Vec<Item>) -> Result<Vec<Reply>> {
+        let context = self.find(caller, id)?;
         let _under_way = context.begin();
         let mut replies = Vec::with_capacity(items.len());
         for item in items {
@@ -105,36 +154,56 @@ impl Contexts {
     /// Runs this task's part of a function. Output `i` becomes number `outputs[i]` of the whole.
     pub async fn run_component(
         &self,
+        caller: &Owner,
         id: u64,
         operation: Operation,
         outputs: Vec<i32>,
     ) -> Result<Vec<Output>> {
-        let context = self.find(id)?;
+        let context = self.find(caller, id)?;
         let _under_way = context.begin();
         context.run_component(operation, &outputs).await
     }
 
     /// Waits for all that was begun before.
-    pub async fn wait_until_done(&self, id: u64) -> Result<()> {
-        self.find(id)?.wait_until_done().await;
+    pub async fn wait_until_done(&self, caller: &Owner, id: u64) -> Result<()> {
+        self.find(caller, id)?.wait_until_done().await;
         Ok(())
     }
 
     /// Renews a context's lease and returns its view.
-    pub fn keep_alive(&self, id: u64) -> Result<u64> {
-        Ok(self.find(id)?.view_id())
+    pub fn keep_alive(&self, caller: &Owner, id: u64) -> Result<u64> {
+        Ok(self.find(caller, id)?.view_id())
+    }
+
+    /// Lets somebody have a tensor of a step, if the step is of one of its contexts.
+    pub fn check_step(&self, caller: &Owner, step: StepId) -> Result<()> {
+        if caller.reaches_all {
+            return Ok(());
+        }
+        let own: Vec<Arc<Context>> = {
+            let table = lock(&self.table);
+            table.values().filter(|context| caller.reaches(&context.owner)).cloned().collect()
+        };
+        if own.iter().any(|context| context.runs(step)) {
+            return Ok(());
+        }
+        Err(not_found!("Step {} is not one of {}", step.0, caller.name))
     }
 
     /// Ends a context, unless it has a newer view by now; unknown ones are fine.
-    pub fn close(&self, id: u64, view: u64) {
+    pub fn close(&self, caller: &Owner, id: u64, view: u64) -> Result<()> {
         let closed = {
             let mut table = lock(&self.table);
+            if table.get(&id).is_some_and(|context| !caller.reaches(&context.owner)) {
+                return Err(not_found!("{}", unknown(id).message()));
+            }
             let is_meant = table.get(&id).is_some_and(|context| context.view_id() <= view);
             if is_meant { table.remove(&id) } else { None }
         };
         if let Some(context) = closed {
             context.end();
         }
+        Ok(())
     }
 
     /// Ends the contexts whose clients have not been heard of for as long as they had promised.
@@ -148,11 +217,12 @@ impl Contexts {
         }
     }
 
-    /// The numbers of the contexts.
-    pub fn ids(&self) -> Vec<u64> {
-        let mut ids: Vec<u64> = lock(&self.table).keys().copied().collect();
-        ids.sort_unstable();
-        ids
+    /// The contexts, the oldest first.
+    pub fn summaries(&self) -> Vec<ContextSummary> {
+        let contexts: Vec<Arc<Context>> = lock(&self.table).values().cloned().collect();
+        let mut summaries: Vec<_> = contexts.iter().map(|context| context.summary()).collect();
+        summaries.sort_by_key(|summary| std::cmp::Reverse(summary.age));
+        summaries
     }
 
     /// The number of contexts.

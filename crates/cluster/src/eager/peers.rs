@@ -7,7 +7,7 @@ use tensorfleet_tensor::Result;
 
 use crate::client::{Peers, WorkerClient};
 use crate::session::lock;
-use crate::spec::ClusterSpec;
+use tensorfleet_spec::ClusterSpec;
 
 /// The tasks of the cluster as it is now.
 #[derive(Debug)]

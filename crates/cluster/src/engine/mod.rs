@@ -14,7 +14,7 @@ mod rendezvous;
 use std::sync::Arc;
 
 use futures_util::future::try_join_all;
-use tensorfleet_framework::{StepContext, StepId, Surroundings, Unit, Value};
+use tensorfleet_framework::{CallId, Journal, StepContext, StepId, Surroundings, Unit, Value};
 use tensorfleet_graph::{AttrMap, Func, Graph, Node, signature};
 use tensorfleet_planner::Device;
 use tensorfleet_runtime::{Executable, KernelCache, NewKernels, NodeRecord, Operation, Run, Trace};
@@ -76,6 +76,10 @@ pub struct RunLimits {
     /// How many nodes run at once, where the step says otherwise than the view.
     pub inter_op: Option<usize>,
     pub trace: bool,
+    /// Whether the results are what a session fetches, and not those of a function.
+    pub is_fetched: bool,
+    /// The call that it belongs to, where that may be made again.
+    pub call: Option<CallId>,
 }
 
 /// What a run returned.
@@ -153,12 +157,17 @@ impl Engine {
         args: Vec<Tensor>,
         limits: RunLimits,
     ) -> Result<RunOutcome> {
+        self.adopt(&args);
         let inter_op = limits.inter_op.or(self.view.threads.inter_op);
-        let unit = self.begin_unit();
+        let is_recorded = self.task.recorder.is_on();
+        let unit = match (limits.call, self.journal()) {
+            (Some(call), Some(journal)) => Some(journal.begin_call(call)),
+            _ => self.begin_unit(),
+        };
         let mut runs = Vec::with_capacity(instance.parts.len());
         let mut traces = Vec::new();
         for Part { surroundings, executable } in &instance.parts {
-            let trace = limits.trace.then(|| Arc::new(Trace::default()));
+            let trace = (limits.trace || is_recorded).then(|| Arc::new(Trace::default()));
             if let Some(trace) = &trace {
                 traces.push((surroundings.device.to_string(), Arc::clone(trace)));
             }
@@ -168,6 +177,9 @@ impl Engine {
             let mut run = Run::new(Arc::clone(executable), context, pool, args, trace)?;
             if let Some(limit) = inter_op {
                 run = run.at_most_at_once(limit);
+            }
+            if limits.is_fetched {
+                run = run.fetched();
             }
             runs.push(run);
         }
@@ -179,7 +191,14 @@ impl Engine {
             in_order(instance, try_join_all(runs).await?)
         };
         ended(unit).await?;
-        let trace = traces.into_iter().map(|(device, trace)| (device, trace.records())).collect();
+        let mut trace: Vec<_> =
+            traces.into_iter().map(|(device, trace)| (device, trace.records())).collect();
+        if is_recorded {
+            self.task.recorder.keep(step.id, self.task.world.now(), &trace);
+            if !limits.trace {
+                trace.clear();
+            }
+        }
         Ok(RunOutcome { retvals, trace })
     }
 
@@ -243,6 +262,7 @@ impl Engine {
     ) -> Result<Vec<Tensor>> {
         let PreparedOp { node, place, operation } = op;
         check_inputs(node, &inputs)?;
+        self.adopt(&inputs);
         let unit = self.begin_unit();
         let context = self.step_context(&self.surroundings[*place], step, unit.clone());
         let operation = Arc::clone(operation);
@@ -250,6 +270,26 @@ impl Engine {
         let outputs = operation.run(context, &self.task.pool, inputs).await?;
         ended(unit).await?;
         outputs.into_iter().map(|value| tensor(value, node)).collect()
+    }
+
+    /// Charges for tensors that came from elsewhere, as feeds do.
+    fn adopt(&self, tensors: &[Tensor]) {
+        let _entered = self.view.account.enter();
+        tensors.iter().for_each(Tensor::adopt);
+    }
+
+    /// Where changes of steps are told, if they are.
+    pub(crate) fn journal(&self) -> Option<&Arc<dyn Journal>> {
+        self.surroundings.first().and_then(|around| around.resources.journal())
+    }
+
+    /// The number of the first device that an instance runs on.
+    pub(crate) fn device_of(&self, instance: &Instance) -> u32 {
+        let device = instance.parts.first().map(|part| &part.surroundings.device);
+        let known = device.and_then(|device| {
+            self.surroundings.iter().position(|around| around.device == *device)
+        });
+        known.unwrap_or_default() as u32
     }
 
     /// What a step that begins now changes, if the task has a journal. All devices share it.
@@ -265,7 +305,8 @@ impl Engine {
     ) -> Arc<StepContext> {
         let rendezvous = ClusterRendezvous {
             step: step.id,
-            local: Arc::clone(&step.state.rendezvous),
+            state: Arc::clone(&step.state),
+            unit: unit.clone(),
             view: Arc::clone(&self.view),
             task: Arc::clone(&self.task),
         };
@@ -297,6 +338,8 @@ fn surroundings(
         functions: Arc::new(DeviceFunctions { functions, device: Arc::clone(&device.name) }),
         spawner: Arc::clone(&task.pool) as _,
         parallelism: view.threads.intra_op.map_or(threads, |limit| limit.min(threads)),
+        policy: task.registry.policy().cloned(),
+        account: Some(Arc::clone(&view.account)),
     }
 }
 

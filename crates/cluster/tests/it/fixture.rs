@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tensorfleet_cluster::client::{Peers, WorkerClient};
-use tensorfleet_cluster::spec::ClusterSpec;
-use tensorfleet_cluster::{Engine, Step, Task, Threads, View, World};
+use tensorfleet_cluster::{Engine, Owner, Step, Task, Threads, View, World};
 use tensorfleet_framework::{BoxFuture, DeviceName, StepId};
 use tensorfleet_runtime::ComputePool;
+use tensorfleet_spec::ClusterSpec;
 use tensorfleet_tensor::{Result, unimplemented_error};
 
 /// No other tasks.
@@ -68,7 +68,9 @@ impl Fixture {
         let registry = Arc::new(tensorfleet_ops::registry().unwrap());
         let pool = Arc::new(ComputePool::new(2).unwrap());
         let task = Arc::new(Task::new("test", 0, 2, registry, pool, Arc::new(NoWorld)));
-        let view = View::new(&task, task.name.clone(), Arc::new(Alone), Threads::default(), false);
+        let (name, owner) = (task.name.clone(), Owner::default());
+        let view =
+            View::new(&task, name, Arc::new(Alone), Threads::default(), false, (&owner, "test"));
         let engine = Engine::new(Arc::clone(&task), Arc::new(view), None);
         Fixture { task, engine }
     }

@@ -224,3 +224,57 @@ fn a_directory_belongs_to_one_task_and_one_process() {
     assert_eq!(open(&none, "/job:ps/task:0").unwrap_err().code(), Code::FailedPrecondition);
     assert!(open(&options, "/job:ps/task:0").unwrap().is_some());
 }
+
+#[test]
+fn the_log_of_a_sparse_update_is_little_more_than_its_gradient() {
+    let disk = BadDisk::default();
+    let large = Options { segment_bytes: 1 << 20, ..options(Durability::Sync) };
+    let task = Task::start_with(&disk, &large).unwrap();
+    let table = || Tensor::zeros(DType::Float, Shape::matrix(1000, 64));
+    let rows: Vec<i64> = (0..200).map(|row| 5 * row).collect();
+    let gradient = Tensor::from_slice(Shape::matrix(200, 64), &vec![0.5f32; 200 * 64]).unwrap();
+    let rows = Tensor::vector(&rows).unwrap();
+    let bytes = (gradient.byte_len() + rows.byte_len()) as u64;
+    task.run(|step| {
+        step.assign("table", table()?)?;
+        step.assign("sums", table()?)
+    })
+    .unwrap();
+    let update = || {
+        task.run(|step| {
+            let types = [("T", FLOAT), ("Tindices", AttrValue::Type(DType::Int64))];
+            let inputs = vec![
+                step.handle("table"),
+                step.handle("sums"),
+                tensor(0.1),
+                Value::Tensor(gradient.clone()),
+                Value::Tensor(rows.clone()),
+            ];
+            step.op("ResourceSparseApplyAdagrad", &types, inputs).map(drop)
+        })
+        .unwrap();
+    };
+    // The first one tells the op too.
+    update();
+    let before = task.journal.logged_bytes();
+    (0..10).for_each(|_| update());
+    let logged = task.journal.logged_bytes() - before;
+    assert!(logged <= 10 * bytes * 11 / 10, "{logged} bytes for ten gradients of {bytes}");
+}
+
+#[test]
+fn a_snapshot_is_taken_when_it_is_asked_for() {
+    let disk = BadDisk::default();
+    let task = Task::start(&disk).unwrap();
+    task.run(|step| step.assign("x", Tensor::scalar(3i64))).unwrap();
+    let number = task.journal.snapshot().unwrap();
+    let name = format!("snapshot-{number:016x}");
+    assert!(disk.list().unwrap().contains(&name));
+    assert_eq!(task.journal.snapshot().unwrap(), number);
+    task.add("x", 1).unwrap();
+    assert!(task.journal.snapshot().unwrap() > number);
+    assert!(!disk.list().unwrap().contains(&name));
+    assert_eq!(Task::start(&disk.after_kill()).unwrap().counter("x"), 4);
+    task.journal.close();
+    assert_eq!(task.journal.snapshot().unwrap_err().code(), Code::Unavailable);
+}

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
 use tensorfleet_framework::{
-    Outcome, RefVariable, Registry, Resources, Started, StepContext, Value, Variable,
+    Outcome, Parcel, RefVariable, Registry, Resources, Started, StepContext, Unit, Value, Variable,
 };
 use tensorfleet_graph::{AttrMap, AttrValue, FunctionLibrary, Node, signature};
 use tensorfleet_runtime::Operation;
@@ -49,9 +49,13 @@ impl Task {
     }
 
     pub(super) fn begin(&self) -> Step {
+        self.begin_with(self.resources.begin_unit())
+    }
+
+    pub(super) fn begin_with(&self, unit: Option<Arc<dyn Unit>>) -> Step {
         let step = StepContext {
             resources: Arc::clone(&self.resources),
-            unit: self.resources.begin_unit(),
+            unit,
             ..StepContext::clone(&StepContext::bare())
         };
         Step(Arc::new(step))
@@ -101,6 +105,10 @@ impl Task {
 pub(super) struct Step(Arc<StepContext>);
 
 impl Step {
+    pub(super) fn send(&self, key: &str, parcel: &Parcel) {
+        self.0.unit.as_ref().unwrap().sent(key, parcel);
+    }
+
     pub(super) fn end(self) -> Result<()> {
         match self.0.unit.as_ref().and_then(|unit| unit.end()) {
             Some(durable) => block_on(durable),

@@ -64,6 +64,8 @@ functions! {
     MIN_CHEAP;
     /// Of `Elu`, from the gradient and the *output*.
     EluGrad = |gradient, output| if output < 0.0 { (output + 1.0) * gradient } else { gradient };
+    /// The largest integer not above the quotient.
+    FloorDiv = |a, b| (a / b).floor();
     /// Of `1 / x`, from the *output* and the gradient.
     ReciprocalGrad = |output, gradient| -gradient * output * output;
     /// Of `Relu`, from the gradient and the input (or output). A product, as in TensorFlow: a
@@ -92,6 +94,8 @@ functions! {
 
 functions! {
     MIN_COSTLY;
+    /// The angle of a point, from its height and its width.
+    Atan2 = |y, x| math::atan2::<I, _>(y, x);
     /// Of `Softplus`, from the gradient and the input.
     SoftplusGrad = |gradient, x| gradient * math::sigmoid::<I, _>(x);
     /// `x ln(1 + y)`, and zero where `x` is zero, whatever `y`.

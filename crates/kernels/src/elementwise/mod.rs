@@ -10,14 +10,16 @@ mod broadcast;
 mod unary;
 
 pub use binary::{
-    Binary, EluGrad, Pow, ReciprocalGrad, Relu6Grad, ReluGrad, RsqrtGrad, SeluGrad, SigmoidGrad,
-    SoftplusGrad, SoftsignGrad, SqrtGrad, TanhGrad, Xdivy, Xlog1py, Xlogy, binary,
+    Atan2, Binary, EluGrad, FloorDiv, Pow, ReciprocalGrad, Relu6Grad, ReluGrad, RsqrtGrad,
+    SeluGrad, SigmoidGrad, SoftplusGrad, SoftsignGrad, SqrtGrad, TanhGrad, Xdivy, Xlog1py, Xlogy,
+    binary,
 };
 pub use broadcast::{Broadcast, zip_broadcast, zip3_broadcast};
 pub use unary::{
-    Ceil, Cos, Cosh, Elu, Erf, Erfc, Exp, Expm1, Floor, Log, Log1p, LogSigmoid, Reciprocal, Relu,
-    Relu6, Rint, Rsqrt, Selu, Sigmoid, Sin, Sinh, Softplus, Softsign, Sqrt, Square, Tanh, Unary,
-    unary, unary_in_place,
+    Abs, Acos, Acosh, Asin, Asinh, Atan, Atanh, Ceil, Cos, Cosh, Elu, Erf, Erfc, Exp, Expm1, Floor,
+    Log, Log1p, LogSigmoid, Neg, Reciprocal, Relu, Relu6, Rint, Rsqrt, Selu, Sigmoid, Sign, Sin,
+    Sinh, Softplus, Softsign, Sqrt, Square, Tan, Tanh, Unary, erfinv, lgamma, ndtri, unary,
+    unary_in_place,
 };
 
 use crate::Parallel;

@@ -74,10 +74,14 @@ macro_rules! functions {
 
 functions! {
     MIN_CHEAP;
+    /// The size without the sign.
+    Abs = |x| x.abs();
     /// The smallest integer not below.
     Ceil = |x| x.ceil();
     /// The largest integer not above.
     Floor = |x| x.floor();
+    /// `-x`.
+    Neg = |x| -x;
     /// `1 / x`.
     Reciprocal = |x| 1.0 / x;
     /// `max(x, 0)`.
@@ -91,6 +95,12 @@ functions! {
     Rint = |x| x.round_ties_even();
     /// `1 / sqrt(x)`.
     Rsqrt = |x| 1.0 / x.sqrt();
+    /// One with the sign of the argument; zero for zeros of both signs.
+    Sign = |x| {
+        let above = if x > 0.0 { 1.0 } else { 0.0 };
+        let below = if x < 0.0 { 1.0 } else { 0.0 };
+        if x.is_nan() { x } else { above - below }
+    };
     /// `x / (1 + |x|)`.
     Softsign = |x| x / (1.0 + x.abs());
     /// The square root.
@@ -101,6 +111,18 @@ functions! {
 
 functions! {
     MIN_COSTLY;
+    /// The angle of a cosine.
+    Acos = |x| math::acos::<I, _>(x);
+    /// The inverse of the hyperbolic cosine.
+    Acosh = |x| math::acosh::<I, _>(x);
+    /// The angle of a sine.
+    Asin = |x| math::asin::<I, _>(x);
+    /// The inverse of the hyperbolic sine.
+    Asinh = |x| math::asinh::<I, _>(x);
+    /// The angle of a tangent.
+    Atan = |x| math::atan::<I, _>(x);
+    /// The inverse of the hyperbolic tangent.
+    Atanh = |x| math::atanh::<I, _>(x);
     /// The hyperbolic cosine.
     Cosh = |x| math::cosh::<I, _>(x);
     /// `x`, or `e^x - 1` below zero.
@@ -131,52 +153,66 @@ functions! {
     Tanh = |x| math::tanh::<I, _>(x);
 }
 
-/// The sine.
-#[derive(Clone, Copy, Debug)]
-pub struct Sin;
+/// Functions of angles: arguments too large for the vector code are done again one at a time, and
+/// all of them in double precision.
+macro_rules! circular {
+    ($($(#[$doc:meta])* $name:ident = $vector:ident, $accurate:ident;)+) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name;
 
-/// The cosine.
-#[derive(Clone, Copy, Debug)]
-pub struct Cos;
+        impl Unary for $name {
+            const MIN_LEN: usize = MIN_COSTLY;
 
-impl Unary for Sin {
-    const MIN_LEN: usize = MIN_COSTLY;
-
-    fn single(x: &[f32], out: &mut [f32]) {
-        dispatch! {
-            fn run[I](x: &[f32], out: &mut [f32]) {
-                for (out, &x) in out.iter_mut().zip(x) {
-                    *out = x.sin_::<I>();
+            fn single(x: &[f32], out: &mut [f32]) {
+                dispatch! {
+                    fn run[I](x: &[f32], out: &mut [f32]) {
+                        for (out, &x) in out.iter_mut().zip(x) {
+                            *out = x.$vector::<I>();
+                        }
+                    }
                 }
+                run(x, out);
+                repair(x, out, Math::$accurate);
+            }
+
+            fn double(x: &[f64], out: &mut [f64]) {
+                out.iter_mut().zip(x).for_each(|(out, x)| *out = x.$accurate());
             }
         }
-        run(x, out);
-        repair(x, out, Math::sin_any);
-    }
-
-    fn double(x: &[f64], out: &mut [f64]) {
-        out.iter_mut().zip(x).for_each(|(out, x)| *out = x.sin());
-    }
+    )+};
 }
 
-impl Unary for Cos {
-    const MIN_LEN: usize = MIN_COSTLY;
+circular! {
+    /// The cosine.
+    Cos = cos_, cos_any;
+    /// The sine.
+    Sin = sin_, sin_any;
+    /// The tangent.
+    Tan = tan_, tan_any;
+}
 
-    fn single(x: &[f32], out: &mut [f32]) {
+/// Functions that have vector loops for single precision only.
+macro_rules! single {
+    ($($(#[$doc:meta])* $name:ident;)+) => {$(
         dispatch! {
-            fn run[I](x: &[f32], out: &mut [f32]) {
+            $(#[$doc])*
+            pub fn $name[I](x: &[f32], out: &mut [f32]) {
                 for (out, &x) in out.iter_mut().zip(x) {
-                    *out = x.cos_::<I>();
+                    *out = math::$name::<I>(x);
                 }
             }
         }
-        run(x, out);
-        repair(x, out, Math::cos_any);
-    }
+    )+};
+}
 
-    fn double(x: &[f64], out: &mut [f64]) {
-        out.iter_mut().zip(x).for_each(|(out, x)| *out = x.cos());
-    }
+single! {
+    /// The inverse of the error function, on this thread.
+    erfinv;
+    /// `ln |gamma(x)|`, on this thread.
+    lgamma;
+    /// The quantiles of the normal distribution, on this thread.
+    ndtri;
 }
 
 /// Replaces the values of arguments too large for the vector code; hardly ever any.
@@ -252,6 +288,17 @@ mod tests {
 
     #[test]
     fn functions_agree_with_the_standard_library() {
+        check::<Abs>(f64::abs);
+        check::<Acos>(f64::acos);
+        check::<Acosh>(f64::acosh);
+        check::<Asin>(f64::asin);
+        check::<Asinh>(f64::asinh);
+        check::<Atan>(f64::atan);
+        // The standard library loses digits near one.
+        check::<Atanh>(|x| {
+            let size = x.abs();
+            (0.5 * (2.0 * size / (1.0 - size)).ln_1p()).copysign(x)
+        });
         check::<Ceil>(f64::ceil);
         check::<Cos>(f64::cos);
         check::<Cosh>(f64::cosh);
@@ -262,6 +309,7 @@ mod tests {
         check::<Log>(f64::ln);
         check::<Log1p>(f64::ln_1p);
         check::<LogSigmoid>(|x| x.min(0.0) - (-x.abs()).exp().ln_1p());
+        check::<Neg>(|x| -x);
         check::<Reciprocal>(f64::recip);
         check::<Relu>(|x| x.max(0.0));
         check::<Relu6>(|x| x.clamp(0.0, 6.0));
@@ -270,6 +318,7 @@ mod tests {
         check::<Sigmoid>(|x| {
             if x < 0.0 { x.exp() / (1.0 + x.exp()) } else { 1.0 / (1.0 + (-x).exp()) }
         });
+        check::<Sign>(|x| if x == 0.0 { 0.0 } else { x.signum() });
         check::<Sin>(f64::sin);
         check::<Sinh>(f64::sinh);
         check::<Softplus>(|x| x.max(0.0) + (-x.abs()).exp().ln_1p());

@@ -3,6 +3,7 @@
 use ::half::{bf16, f16};
 use num_complex::{Complex32, Complex64};
 
+use super::gemv::ROWS_AT_ONCE;
 use super::{Mat, MatMut, gemv, half, portable};
 use crate::simd::{Baseline, Isa};
 
@@ -41,6 +42,11 @@ pub trait Element: Copy + Send + Sync + PartialEq + 'static {
     /// The sum of `a[i] * b[i]`.
     fn dot(a: &[Self], b: &[Self]) -> Self {
         a.iter().zip(b).fold(Self::ZERO, |sum, (&a, &b)| sum.mul_acc(a, b))
+    }
+
+    /// The sums of `rows[r][i] * x[i]`.
+    fn dots(rows: [&[Self]; ROWS_AT_ONCE], x: &[Self]) -> [Self; ROWS_AT_ONCE] {
+        rows.map(|row| Self::dot(row, x))
     }
 
     /// Adds the rows of a matrix, each times its weight, to `y`. Elements of a row are adjacent.
@@ -82,6 +88,10 @@ macro_rules! float {
 
             fn dot(a: &[Self], b: &[Self]) -> Self {
                 gemv::dot(a, b)
+            }
+
+            fn dots(rows: [&[Self]; ROWS_AT_ONCE], x: &[Self]) -> [Self; ROWS_AT_ONCE] {
+                gemv::dots(rows, x)
             }
 
             fn add_weighted_rows(weights: &[Self], matrix: Mat<'_, Self>, y: &mut [Self]) {

@@ -2,7 +2,10 @@
 
 use super::{Element, Mat, MatMut};
 use crate::real::Wide;
-use crate::simd::dispatch;
+use crate::simd::{Isa, dispatch};
+
+/// Rows of a matrix that are multiplied with the vector in one pass.
+pub(super) const ROWS_AT_ONCE: usize = 4;
 
 /// `c = alpha * a * b + beta * c` where `c` has one row or one column.
 pub(super) fn gemv<T: Element>(
@@ -26,10 +29,15 @@ pub(super) fn gemv<T: Element>(
         *slot = old.mul_acc(alpha, sum);
     };
     if matrix.col_stride() == 1 {
-        for i in 0..matrix.rows() {
-            let row = matrix.row(i).expect("the stride was checked");
-            store(i, T::dot(row, &x));
+        let row = |i: usize| matrix.row(i).expect("the stride was checked");
+        let mut i = 0;
+        // Several rows at once, so that more than one of them is on its way from memory.
+        while i + ROWS_AT_ONCE <= matrix.rows() {
+            let sums = T::dots(std::array::from_fn(|r| row(i + r)), &x);
+            sums.into_iter().enumerate().for_each(|(r, sum)| store(i + r, sum));
+            i += ROWS_AT_ONCE;
         }
+        (i..matrix.rows()).for_each(|i| store(i, T::dot(row(i), &x)));
     } else if matrix.row_stride() == 1 {
         let mut y = vec![T::ZERO; matrix.rows()];
         T::add_weighted_rows(&x, matrix.t(), &mut y);
@@ -42,18 +50,40 @@ pub(super) fn gemv<T: Element>(
     }
 }
 
+/// Sums that one product is made of, whichever way it is computed.
+const LANES: usize = 16;
+
 dispatch! {
-    pub(super) fn dot[I, T: Wide](a: &[T], b: &[T]) -> T {
-        const LANES: usize = 32;
-        let (a_chunks, a_tail) = a.as_chunks::<LANES>();
-        let (b_chunks, b_tail) = b.as_chunks::<LANES>();
-        let mut sums = [T::zero(); LANES];
-        for (a, b) in a_chunks.iter().zip(b_chunks) {
+    /// The sum of `a[i] * b[i]`.
+    pub fn dot[I, T: Wide](a: &[T], b: &[T]) -> T {
+        let [sum] = lanes::<I, T, 1>([a], b);
+        sum
+    }
+}
+
+dispatch! {
+    /// The products of several rows with a vector.
+    pub(super) fn dots[I, T: Wide](rows: [&[T]; ROWS_AT_ONCE], x: &[T]) -> [T; ROWS_AT_ONCE] {
+        lanes::<I, T, ROWS_AT_ONCE>(rows, x)
+    }
+}
+
+#[inline(always)]
+fn lanes<I: Isa, T: Wide, const ROWS: usize>(rows: [&[T]; ROWS], x: &[T]) -> [T; ROWS] {
+    let (x_chunks, x_tail) = x.as_chunks::<LANES>();
+    let rows = rows.map(|row| row[..x.len()].as_chunks::<LANES>());
+    let mut sums = [[T::zero(); LANES]; ROWS];
+    for (i, x) in x_chunks.iter().enumerate() {
+        for (sums, row) in sums.iter_mut().zip(&rows) {
             for lane in 0..LANES {
-                sums[lane] = a[lane].fma::<I>(b[lane], sums[lane]);
+                sums[lane] = row.0[i][lane].fma::<I>(x[lane], sums[lane]);
             }
         }
-        let tail = a_tail.iter().zip(b_tail).fold(T::zero(), |sum, (&a, &b)| a.fma::<I>(b, sum));
+    }
+    let mut rows = rows.iter();
+    sums.map(|mut sums| {
+        let tail = rows.next().map_or(&[][..], |row| row.1).iter().zip(x_tail);
+        let tail = tail.fold(T::zero(), |sum, (&a, &b)| a.fma::<I>(b, sum));
         let mut width = LANES;
         while width > 1 {
             width /= 2;
@@ -62,7 +92,7 @@ dispatch! {
             }
         }
         sums[0] + tail
-    }
+    })
 }
 
 dispatch! {

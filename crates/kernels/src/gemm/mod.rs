@@ -16,6 +16,7 @@ mod view;
 mod x86;
 
 pub use element::Element;
+pub use gemv::dot;
 pub use view::{Mat, MatMut};
 
 use crate::Parallel;

@@ -5,8 +5,11 @@
 //! minimax fits of relative error on the reduced range. Special values (NaN, infinities, zeros,
 //! subnormal and huge numbers) come out as in IEEE 754's recommended functions.
 
+mod arcs;
 mod derived;
 mod double;
+mod gamma;
+mod normal;
 mod single;
 #[cfg(test)]
 mod tests;
@@ -14,7 +17,10 @@ mod tests;
 use crate::real::Wide;
 use crate::simd::Isa;
 
+pub(crate) use arcs::*;
 pub(crate) use derived::*;
+pub(crate) use gamma::lgamma;
+pub(crate) use normal::{erfinv, ndtri};
 
 /// The functions that have an own approximation in each precision.
 ///
@@ -36,6 +42,14 @@ pub trait Math: Wide {
     fn sin_<I: Isa>(self) -> Self;
     /// The cosine, if `self` is at most [`Math::TRIG_LIMIT`] in size.
     fn cos_<I: Isa>(self) -> Self;
+    /// The tangent, if `self` is at most [`Math::TRIG_LIMIT`] in size.
+    fn tan_<I: Isa>(self) -> Self;
+    /// `(atan(t) / t - 1) / t^2` from `t^2`, for `t` up to `tan(pi / 8)`.
+    fn atan_series<I: Isa>(square: Self) -> Self;
+    /// `(asin(t) / t - 1) / t^2` from `t^2`, for `t` up to one half.
+    fn asin_series<I: Isa>(square: Self) -> Self;
+    /// What this precision's half of pi lacks of the true one.
+    const HALF_PI_LOW: Self;
     /// `self^y` for a positive finite base and a finite exponent.
     fn pow_<I: Isa>(self, y: Self) -> Self;
     /// How far the vectorised sine and cosine reduce their argument.
@@ -44,6 +58,8 @@ pub trait Math: Wide {
     fn sin_any(self) -> Self;
     /// An accurate cosine for any argument, one at a time.
     fn cos_any(self) -> Self;
+    /// An accurate tangent for any argument, one at a time.
+    fn tan_any(self) -> Self;
 }
 
 /// Evaluates a polynomial; coefficients from the constant upward.

@@ -45,6 +45,24 @@ const LN_ERFC: [f32; 7] = [
     -3.065_488_5e-3,
     1.982_194_5e-4,
 ];
+/// `(atan(t) / t - 1) / t^2` in powers of `t^2`, `t <= tan(pi / 8)`.
+const ATAN: [f32; 4] = [-0.333_329_56, 0.199_779_26, -0.138_798_46, 0.080_602_98];
+/// `(asin(t) / t - 1) / t^2` in powers of `t^2`, `t <= 1/2`.
+const ASIN: [f32; 6] =
+    [0.166_666_6, 0.075_005_11, 0.044_515_72, 0.031_817_608, 0.014_402_615, 0.037_565_187];
+/// `(1 + 2 x) e^(x^2) erfc(x)` in powers of `(x - 2) / (x + 2)`, `0.4 <= x <= 10.2`.
+const ERFCX: [f32; 10] = [
+    1.276_978_4,
+    -0.092_763_78,
+    -0.166_031_15,
+    0.164_049_63,
+    -0.054_206_293,
+    -0.008_016_136_5,
+    0.008_636_121,
+    0.001_189_674,
+    -0.001_232_696_5,
+    -0.000_283_051_08,
+];
 
 /// `x = n ln(2) + r` with `|r| <= ln(2) / 2`, for `|x|` up to about two hundred: `(n, r)`.
 #[inline(always)]
@@ -119,8 +137,40 @@ fn sine<I: Isa>(quadrant: i32, r: f32) -> f32 {
     f32::from_bits(value.to_bits() ^ ((quadrant & 2) << 30).cast_unsigned())
 }
 
+/// `erfc(x)` for `x >= 0.4`.
+#[inline(always)]
+fn erfc_far<I: Isa>(x: f32) -> f32 {
+    let x = clamp(x, 0.4, 10.2);
+    let scaled = polynomial::<I, f32, 10>((x - 2.0) / (x + 2.0), ERFCX) / I::fma32(2.0, x, 1.0);
+    // x^2 in two parts, because an exponential makes much of a small error: the square of the upper
+    // half of the digits is exact, and so is what their sum loses.
+    let high = f32::from_bits(x.to_bits() & 0xffff_f000);
+    let (upper, rest) = (high * high, (x - high) * (x + high));
+    let square = upper + rest;
+    let lost = rest - (square - upper);
+    (-square).exp_::<I>() * (1.0 - lost) * scaled
+}
+
 impl Math for f32 {
     const TRIG_LIMIT: Self = 1.0e6;
+    const HALF_PI_LOW: Self = -4.371_139e-8;
+
+    #[inline(always)]
+    fn tan_<I: Isa>(self) -> Self {
+        let (quadrant, r) = quadrant(self);
+        let value = sine::<I>(quadrant, r) / sine::<I>(quadrant.wrapping_add(1), r);
+        if self == 0.0 { self } else { value }
+    }
+
+    #[inline(always)]
+    fn atan_series<I: Isa>(square: Self) -> Self {
+        polynomial::<I, f32, 4>(square, ATAN)
+    }
+
+    #[inline(always)]
+    fn asin_series<I: Isa>(square: Self) -> Self {
+        polynomial::<I, f32, 6>(square, ASIN)
+    }
 
     #[inline(always)]
     fn exp_<I: Isa>(self) -> Self {
@@ -165,7 +215,10 @@ impl Math for f32 {
 
     #[inline(always)]
     fn erfc_<I: Isa>(self) -> Self {
-        f64::from(self).erfc_::<I>() as f32
+        let near = 1.0 - self * (1.0 + polynomial::<I, f32, 7>(self * self, ERF));
+        let far = erfc_far::<I>(self.abs());
+        let far = if self < 0.0 { 2.0 - far } else { far };
+        if self.abs() < 0.5 { near } else { far }
     }
 
     #[inline(always)]
@@ -193,5 +246,9 @@ impl Math for f32 {
 
     fn cos_any(self) -> Self {
         f64::from(self).cos() as f32
+    }
+
+    fn tan_any(self) -> Self {
+        f64::from(self).tan() as f32
     }
 }

@@ -2,7 +2,9 @@
 
 use num_traits::{Float, NumCast};
 
-use super::philox::{Philox, Words};
+use super::fill::Distribution;
+use super::philox::Philox;
+use super::uniform::Uniform;
 use crate::Parallel;
 use crate::parallel::{rows, rows_mut};
 
@@ -32,27 +34,83 @@ pub fn multinomial<L: Float + Sync, T: NumCast + Copy + Send>(
         return;
     }
     let count = out.len() / samples;
+    // Few rows of many samples are cut inside.
+    if count < parallel.threads() {
+        for (row, (logits, out)) in logits.chunks(classes).zip(out.chunks_mut(samples)).enumerate()
+        {
+            let row_sums = RunningSums::new(logits, samples);
+            parallel.for_each(out, PER_TASK, |range, out| {
+                draw(philox, row * samples + range.start, &row_sums, out);
+            });
+        }
+        return;
+    }
     let work = (rows(logits, count), rows_mut(out, count));
     let min_rows = PER_TASK / (classes + samples) + 1;
     parallel.for_each(work, min_rows, |range, (logits, out)| {
         let rows = logits.data.chunks(classes).zip(out.data.chunks_mut(samples));
         for (row, (logits, out)) in range.zip(rows) {
-            // Each draw takes two words.
-            let words_before = (row * samples) as u64 * 2;
-            let mut words = philox.skipped(words_before / 4).words();
-            words.skip(words_before % 4);
-            draw(&mut words, logits, out);
+            draw(philox, row * samples, &RunningSums::new(logits, samples), out);
         }
     });
 }
 
-fn draw<L: Float, T: NumCast>(words: &mut Words, logits: &[L], out: &mut [T]) {
-    let cumulated = cumulate(logits);
-    let total = cumulated.last().copied().unwrap_or(0.0);
-    for out in out {
-        let wanted = words.next_f64() * total;
-        let class = cumulated.partition_point(|&sum| sum <= wanted);
-        *out = T::from(class).expect("a class number fits the output's type");
+/// Draws from the one with this number on; each takes two words of the stream.
+fn draw<T: NumCast>(philox: Philox, first: usize, sums: &RunningSums, out: &mut [T]) {
+    /// Numbers drawn at once.
+    const CHUNK: usize = 256;
+    let mut numbers = [0.0; CHUNK + 1];
+    for (chunk, out) in out.chunks_mut(CHUNK).enumerate() {
+        let first = first + chunk * CHUNK;
+        // Two numbers come of a block, of which the first may belong to whoever drew before.
+        let before = first % 2;
+        let numbers = &mut numbers[..before + out.len()];
+        Uniform::<f64>::new().fill(philox.skipped(first as u64 / 2), numbers);
+        for (out, number) in out.iter_mut().zip(&numbers[before..]) {
+            *out = T::from(sums.class(*number)).expect("a class number fits the output's type");
+        }
+    }
+}
+
+/// The running sums of the probabilities, up to a common factor, and where to look in them.
+struct RunningSums {
+    sums: Vec<f64>,
+    total: f64,
+    /// The classes at equal steps from zero to the total; none where it is not worth making.
+    steps: Vec<usize>,
+}
+
+impl RunningSums {
+    /// Samples that are worth the steps.
+    const MANY: usize = 64;
+
+    fn new<L: Float>(logits: &[L], samples: usize) -> RunningSums {
+        let sums = cumulate(logits);
+        let total = sums.last().copied().unwrap_or(0.0);
+        let mut steps = Vec::new();
+        if samples >= Self::MANY {
+            let count = sums.len().min(samples);
+            let mut class = 0;
+            steps.extend((0..=count).map(|step| {
+                let at = total * (step as f64 / count as f64);
+                class += sums[class..].iter().take_while(|&&sum| sum <= at).count();
+                class
+            }));
+        }
+        RunningSums { sums, total, steps }
+    }
+
+    /// The first class whose sum is above a part of the total.
+    fn class(&self, part: f64) -> usize {
+        let wanted = part * self.total;
+        let Some(last) = self.steps.len().checked_sub(1) else {
+            return self.sums.partition_point(|&sum| sum <= wanted);
+        };
+        // One step more to both sides, because the step is rounded.
+        let step = (part * last as f64) as usize;
+        let start = self.steps[step.saturating_sub(1).min(last)];
+        let end = self.steps[(step + 2).min(last)];
+        start + self.sums[start..end].partition_point(|&sum| sum <= wanted)
     }
 }
 
@@ -86,6 +144,29 @@ mod tests {
         let mut out = [0i64; 20];
         multinomial(Parallel::SERIAL, Philox::new(11, 22), &logits, 3, 5, &mut out);
         assert_eq!(out, [2, 2, 2, 0, 2, 1, 1, 1, 1, 1, 3, 3, 3, 3, 3, 1, 0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn draws_do_not_depend_on_how_they_are_found() {
+        let logits: Vec<f32> = (0..300).map(|i| ((i * 37 % 101) as f32 - 50.0) / 7.0).collect();
+        for (classes, samples) in [(300, 1001), (100, 64), (3, 7), (150, 20_001), (1, 70)] {
+            let count = logits.len() / classes;
+            let mut want = Vec::new();
+            let mut words = Philox::new(3, 4).words();
+            for logits in logits.chunks(classes) {
+                let sums = cumulate(logits);
+                for _ in 0..samples {
+                    let wanted = words.next_f64() * sums[classes - 1];
+                    want.push(sums.iter().take_while(|&&sum| sum <= wanted).count() as i32);
+                }
+            }
+            for threads in [1, 2, 1000] {
+                let mut out = vec![0i32; count * samples];
+                let parallel = Parallel::new(threads);
+                multinomial(parallel, Philox::new(3, 4), &logits, classes, samples, &mut out);
+                assert_eq!(out, want, "{classes} classes, {samples} samples, {threads} threads");
+            }
+        }
     }
 
     #[test]

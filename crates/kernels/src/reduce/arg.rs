@@ -5,6 +5,7 @@ use num_traits::AsPrimitive;
 
 use crate::Parallel;
 use crate::parallel::{rows, rows_mut};
+use crate::simd::dispatch;
 
 /// A type with an order; NaN is unordered, and neither above nor below anything.
 pub trait Ordered: Copy + PartialOrd + Send + Sync + 'static {
@@ -90,6 +91,14 @@ fn find<T: Ordered, O: Copy + Send + 'static>(
     }
     let slab = middle * inner;
     let min_slabs = (16 * 1024usize).div_ceil(slab);
+    if inner == 1 {
+        return par.for_each((rows(x, outer), rows_mut(out, outer)), min_slabs, |_, (x, out)| {
+            for (row, out) in x.data.chunks_exact(middle).zip(out.data) {
+                let best = best_of(row, worst, &better);
+                *out = if better(best, worst) { first_place(row, best).as_() } else { 0.as_() };
+            }
+        });
+    }
     par.for_each((rows(x, outer), rows_mut(out, outer)), min_slabs, |_, (x, out)| {
         let mut bests = vec![worst; inner];
         for (x, out) in x.data.chunks_exact(slab).zip(out.data.chunks_exact_mut(inner)) {
@@ -104,4 +113,30 @@ fn find<T: Ordered, O: Copy + Send + 'static>(
             }
         }
     });
+}
+
+dispatch! {
+    /// The best value of a row, or `worst`; in lanes, which vectorises.
+    fn best_of[I, T: Ordered, B: Fn(T, T) -> bool](row: &[T], worst: T, better: &B) -> T {
+        const LANES: usize = 32;
+        let pick = |best: T, x: T| if better(x, best) { x } else { best };
+        let mut lanes = [worst; LANES];
+        let (chunks, tail) = row.as_chunks::<LANES>();
+        for chunk in chunks {
+            for (lane, &x) in lanes.iter_mut().zip(chunk) {
+                *lane = pick(*lane, x);
+            }
+        }
+        lanes.iter().chain(tail).fold(worst, |best, &x| pick(best, x))
+    }
+}
+
+dispatch! {
+    /// The first place of a value that a row has.
+    fn first_place[I, T: Ordered](row: &[T], value: T) -> usize {
+        const BLOCK: usize = 64;
+        let has = |block: &[T]| block.iter().fold(false, |any, &x| any | (x == value));
+        let skipped = row.chunks_exact(BLOCK).take_while(|block| !has(block)).count() * BLOCK;
+        skipped + row[skipped..].iter().position(|&x| x == value).unwrap_or(0)
+    }
 }

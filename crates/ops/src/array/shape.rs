@@ -1,7 +1,7 @@
 //! `Shape`, `ShapeN`, `Size`, `Rank`: what a tensor looks like, as a tensor.
 
 use tensorfleet_framework::{
-    Attrs, Kernel, KernelContext, KernelDef, Op, ShapeContext, Value, cpu, no_gradient,
+    Attrs, Kernel, KernelContext, KernelDef, Nature, Op, ShapeContext, Value, cpu, no_gradient,
 };
 use tensorfleet_tensor::PartialShape;
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
@@ -17,6 +17,7 @@ pub(super) const OPS: &[Op] = &[
         kernels: &[cpu::<Rank>()],
         shape: Some(crate::shapes::scalar),
         gradient: Some(no_gradient),
+        nature: Nature::NEEDS_ONLY_SHAPE,
         ..Op::DEFAULT
     },
     Op {
@@ -27,6 +28,7 @@ pub(super) const OPS: &[Op] = &[
         kernels: SHAPES,
         shape: Some(shape_shape),
         gradient: Some(no_gradient),
+        nature: Nature::NEEDS_ONLY_SHAPE,
         ..Op::DEFAULT
     },
     Op {
@@ -47,6 +49,7 @@ pub(super) const OPS: &[Op] = &[
         kernels: &[cpu::<Size>()],
         shape: Some(crate::shapes::scalar),
         gradient: Some(no_gradient),
+        nature: Nature::NEEDS_ONLY_SHAPE,
         ..Op::DEFAULT
     },
 ];

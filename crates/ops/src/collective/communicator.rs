@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 use tensorfleet_framework::{
-    AsyncContext, AsyncKernel, Attrs, CollectiveKind, JoinGroup, Op, Outcome, Resource, Started,
-    cpu_async,
+    AsyncContext, AsyncKernel, Attrs, Awaited, CollectiveKind, JoinGroup, Op, Outcome, Resource,
+    Started, cpu_async,
 };
 use tensorfleet_tensor::{DType, Result, Tensor, internal, invalid_argument, unimplemented_error};
 
@@ -70,6 +70,10 @@ impl Resource for Communicator {
 struct Initialize;
 
 impl AsyncKernel for Initialize {
+    fn awaits(&self) -> Awaited {
+        Awaited::Collective
+    }
+
     fn new(_: &Attrs<'_>) -> Result<Initialize> {
         Ok(Initialize)
     }
@@ -125,6 +129,10 @@ struct Communicate {
 }
 
 impl AsyncKernel for Communicate {
+    fn awaits(&self) -> Awaited {
+        Awaited::Collective
+    }
+
     fn new(attrs: &Attrs<'_>) -> Result<Communicate> {
         let action = match attrs.op() {
             "CollectiveReduceV3" => {

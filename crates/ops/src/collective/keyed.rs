@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use tensorfleet_framework::{AsyncContext, AsyncKernel, Attrs, Started};
+use tensorfleet_framework::{AsyncContext, AsyncKernel, Attrs, Awaited, Started};
 use tensorfleet_tensor::{DType, PartialShape, Result, Shape, Tensor, internal, invalid_argument};
 
 use super::join::run;
@@ -36,6 +36,10 @@ pub(super) struct Keyed {
 }
 
 impl AsyncKernel for Keyed {
+    fn awaits(&self) -> Awaited {
+        Awaited::Collective
+    }
+
     fn new(attrs: &Attrs<'_>) -> Result<Keyed> {
         let op = attrs.op();
         let action = match op {

@@ -1,7 +1,9 @@
 //! `Const`, and placeholders for what a step must feed.
 
 use crate::shapes::from_attr;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, ShapeContext, cpu, no_gradient};
+use tensorfleet_framework::{
+    Attrs, Kernel, KernelContext, Nature, Op, ShapeContext, cpu, no_gradient,
+};
 use tensorfleet_tensor::{PartialShape, Result, Tensor, invalid_argument};
 
 pub(super) const OPS: &[Op] = &[
@@ -30,6 +32,7 @@ pub(super) const OPS: &[Op] = &[
         kernels: &[cpu::<Placeholder>()],
         shape: Some(from_attr),
         gradient: Some(no_gradient),
+        nature: Nature::READS_OUTSIDE,
         ..Op::DEFAULT
     },
     Op {
@@ -39,6 +42,7 @@ pub(super) const OPS: &[Op] = &[
         kernels: &[cpu::<Placeholder>()],
         shape: Some(from_attr),
         gradient: Some(no_gradient),
+        nature: Nature::READS_OUTSIDE,
         ..Op::DEFAULT
     },
 ];

@@ -1,8 +1,8 @@
 //! `_Send` and `_Recv`: the two ends of an edge between devices.
 
 use tensorfleet_framework::{
-    AsyncContext, AsyncKernel, Attrs, Delivery, Kernel, KernelContext, KernelDef, Op, Outcome,
-    Parcel, Started, Value, cpu, cpu_async, key_in_frame, key_prefix,
+    AsyncContext, AsyncKernel, Attrs, Awaited, Delivery, Kernel, KernelContext, KernelDef, Op,
+    Outcome, Parcel, Started, Value, cpu, cpu_async, key_in_frame, key_prefix,
 };
 use tensorfleet_tensor::Result;
 
@@ -93,11 +93,14 @@ impl Kernel for Send {
 #[derive(Debug)]
 struct Recv {
     key_prefix: String,
+    from: String,
+    edge: String,
 }
 
 impl AsyncKernel for Recv {
     fn new(attrs: &Attrs<'_>) -> Result<Recv> {
-        Ok(Recv { key_prefix: prefix(attrs)? })
+        let (from, edge) = (attrs.string("send_device")?, attrs.string("tensor_name")?);
+        Ok(Recv { key_prefix: prefix(attrs)?, from: from.to_string(), edge: edge.to_string() })
     }
 
     fn start(&self, ctx: AsyncContext) -> Result<Started> {
@@ -109,8 +112,16 @@ impl AsyncKernel for Recv {
             }
         })
     }
+
+    fn awaits(&self) -> Awaited {
+        Awaited::Tensor { from: self.from.clone(), edge: self.edge.clone() }
+    }
 }
 
 fn outcome(parcel: Parcel) -> Outcome {
-    if parcel.is_dead { Outcome::Dead } else { Outcome::from(vec![parcel.tensor]) }
+    if parcel.is_dead {
+        return Outcome::Dead;
+    }
+    parcel.tensor.adopt();
+    Outcome::from(vec![parcel.tensor])
 }

@@ -11,9 +11,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use futures_channel::oneshot;
-use tensorfleet_framework::Resource;
+use tensorfleet_framework::{Durable, Kept, Measure, Resource, Telling, Unit};
 use tensorfleet_tensor::{DType, PartialShape, Result, Shape, Tensor, internal, invalid_argument};
 
+use super::accumulator_kept::event;
 use super::join::{row, stack, without_first};
 use crate::sparse::number::{add_tensors, divide_tensor};
 
@@ -44,31 +45,46 @@ pub(super) enum Gradient {
 pub(super) struct Accumulator {
     pub(super) name: String,
     pub(super) signature: Signature,
+    pub(super) kept: Kept,
     state: Mutex<State>,
 }
 
 impl Resource for Accumulator {
     const TYPE_NAME: &'static str = "N10tensorflow26ConditionalAccumulatorBaseE";
+
+    fn durable(&self) -> Option<&dyn Durable> {
+        Some(self)
+    }
+
+    fn measure(&self) -> Measure {
+        let state = self.lock();
+        Measure {
+            dtype: self.signature.dtype.to_string(),
+            entries: Some(state.count as u64),
+            waiting: state.waiters.len() as u64,
+            ..Measure::default()
+        }
+    }
 }
 
 #[derive(Debug, Default)]
-struct State {
-    global_step: i64,
-    count: usize,
-    sum: Option<Sum>,
+pub(super) struct State {
+    pub(super) global_step: i64,
+    pub(super) count: usize,
+    pub(super) sum: Option<Sum>,
     waiters: VecDeque<Waiting>,
     next_id: u64,
 }
 
 #[derive(Debug)]
-enum Sum {
+pub(super) enum Sum {
     Dense(Tensor),
     Sparse { rows: Vec<SumRow>, row_shape: Shape },
 }
 
 /// A row of the sum, and how many rows of gradients were added up in it.
 #[derive(Debug)]
-struct SumRow {
+pub(super) struct SumRow {
     index: i64,
     value: Tensor,
     count: usize,
@@ -78,15 +94,18 @@ struct SumRow {
 struct Waiting {
     id: u64,
     required: usize,
+    /// In which step it waits, on a task with a journal.
+    owner: Option<Arc<dyn Unit>>,
     done: oneshot::Sender<Result<Gradient>>,
 }
 
 impl Accumulator {
     pub(super) fn new(name: &str, signature: Signature) -> Accumulator {
-        Accumulator { name: name.to_owned(), signature, state: Mutex::default() }
+        let (kept, state) = Default::default();
+        Accumulator { name: name.to_owned(), signature, kept, state }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -94,8 +113,12 @@ impl Accumulator {
         self.lock().count
     }
 
-    pub(super) fn set_global_step(&self, step: i64) {
-        self.lock().global_step = step;
+    pub(super) fn set_global_step(&self, unit: Option<&dyn Unit>, step: i64) -> Result<()> {
+        let telling = self.kept.enter(unit)?;
+        let mut state = self.lock();
+        state.global_step = step;
+        telling.tell(unit, false, || event::set_step(step));
+        Ok(())
     }
 
     /// Whether a gradient that was computed for global step `local_step` comes too late.
@@ -104,17 +127,24 @@ impl Accumulator {
     }
 
     /// Adds a gradient that was computed for global step `local_step`.
-    pub(super) fn apply(&self, local_step: i64, gradient: Gradient) -> Result<()> {
+    pub(super) fn apply(
+        &self,
+        unit: Option<&dyn Unit>,
+        local_step: i64,
+        gradient: Gradient,
+    ) -> Result<()> {
+        let telling = self.kept.enter(unit)?;
         let mut state = self.lock();
         if local_step < state.global_step {
             return Ok(());
         }
-        match &mut state.sum {
-            None => state.sum = Some(Sum::new(gradient)?),
-            Some(sum) => sum.add(gradient)?,
+        // Where nobody keeps it, the gradient's memory becomes that of the sum.
+        let kept = self.kept.number().map(|_| gradient.clone());
+        state.add(gradient)?;
+        if let Some(gradient) = kept {
+            telling.tell(unit, false, || event::added(&gradient));
         }
-        state.count += 1;
-        let answers = self.serve(&mut state);
+        let answers = self.serve(&mut state, &telling);
         drop(state);
         for (waiter, answer) in answers {
             // A waiter that is gone does not mind: what it would have taken is lost to it alone.
@@ -123,24 +153,35 @@ impl Accumulator {
         Ok(())
     }
 
+    /// Adds a gradient, whatever its step.
+    pub(super) fn add(&self, gradient: Gradient) -> Result<()> {
+        self.lock().add(gradient)
+    }
+
     /// Takes the sum of `required` gradients or more.
-    pub(super) fn take(self: &Arc<Self>, required: usize) -> Waiter {
+    pub(super) fn take(
+        self: &Arc<Self>,
+        owner: Option<Arc<dyn Unit>>,
+        required: usize,
+    ) -> Result<Waiter> {
         let (done, answer) = oneshot::channel();
+        let telling = self.kept.enter(owner.as_deref())?;
         let mut state = self.lock();
         state.next_id += 1;
         let id = state.next_id;
-        state.waiters.push_back(Waiting { id, required, done });
-        let answers = self.serve(&mut state);
+        state.waiters.push_back(Waiting { id, required, owner: owner.clone(), done });
+        let answers = self.serve(&mut state, &telling);
         drop(state);
         for (waiter, answer) in answers {
             let _ = waiter.send(answer);
         }
-        Waiter { accumulator: Arc::clone(self), id, answer }
+        Ok(Waiter { accumulator: Arc::clone(self), id, answer })
     }
 
     fn serve(
         &self,
         state: &mut State,
+        telling: &Telling<'_>,
     ) -> Vec<(oneshot::Sender<Result<Gradient>>, Result<Gradient>)> {
         let mut answers = Vec::new();
         while state.waiters.front().is_some_and(|first| first.required <= state.count)
@@ -149,6 +190,7 @@ impl Accumulator {
         {
             let count = std::mem::take(&mut state.count);
             state.global_step += 1;
+            telling.tell(first.owner.as_deref(), false, event::took);
             answers.push((first.done, sum.finish(self.signature.mean.then_some(count))));
         }
         answers
@@ -159,7 +201,43 @@ impl Accumulator {
     }
 }
 
+impl State {
+    fn add(&mut self, gradient: Gradient) -> Result<()> {
+        match &mut self.sum {
+            None => self.sum = Some(Sum::new(gradient)?),
+            Some(sum) => sum.add(gradient)?,
+        }
+        self.count += 1;
+        Ok(())
+    }
+}
+
 impl Sum {
+    /// The indices of rows, how many were added up in each, and their values.
+    pub(super) fn rows(&self, dtype: DType) -> Result<(Vec<i64>, Vec<i64>, Tensor)> {
+        let Sum::Sparse { rows, row_shape } = self else {
+            return Err(internal!("a dense sum has no rows of its own"));
+        };
+        let parts: Vec<Tensor> = rows.iter().map(|row| row.value.clone()).collect();
+        Ok((
+            rows.iter().map(|row| row.index).collect(),
+            rows.iter().map(|row| row.count as i64).collect(),
+            stack(dtype, row_shape, &parts)?,
+        ))
+    }
+
+    /// The sum that has these rows.
+    pub(super) fn of_rows(indices: &[i64], counts: &[i64], values: &Tensor) -> Result<Sum> {
+        if indices.len() != counts.len() || values.dims().first() != Some(&indices.len()) {
+            return Err(invalid_argument!("a sum has as many indices as counts and rows"));
+        }
+        let row_shape = without_first(values.shape())?;
+        let rows = indices.iter().zip(counts).enumerate().map(|(at, (&index, &count))| {
+            Ok(SumRow { index, value: row(values, at)?, count: count.max(1) as usize })
+        });
+        Ok(Sum::Sparse { rows: rows.collect::<Result<_>>()?, row_shape })
+    }
+
     fn new(gradient: Gradient) -> Result<Sum> {
         match gradient {
             Gradient::Dense(tensor) => Ok(Sum::Dense(tensor)),
@@ -318,17 +396,17 @@ mod tests {
     #[test]
     fn the_mean_is_taken_when_enough_are_there_and_stale_gradients_are_dropped() {
         let accumulator = accumulator(false);
-        let mut waiter = accumulator.take(2);
-        let mut next = accumulator.take(1);
-        accumulator.apply(0, Gradient::Dense(Tensor::scalar(1f32))).unwrap();
+        let mut waiter = accumulator.take(None, 2).unwrap();
+        let mut next = accumulator.take(None, 1).unwrap();
+        accumulator.apply(None, 0, Gradient::Dense(Tensor::scalar(1f32))).unwrap();
         assert!(waiter.now().unwrap().is_none());
-        accumulator.apply(0, Gradient::Dense(Tensor::scalar(3f32))).unwrap();
+        accumulator.apply(None, 0, Gradient::Dense(Tensor::scalar(3f32))).unwrap();
         let Some(Gradient::Dense(mean)) = waiter.now().unwrap() else { panic!("no gradient") };
         assert_eq!(mean.scalar_value::<f32>().unwrap(), 2.0);
-        accumulator.apply(0, Gradient::Dense(Tensor::scalar(9f32))).unwrap();
+        accumulator.apply(None, 0, Gradient::Dense(Tensor::scalar(9f32))).unwrap();
         assert!(next.now().unwrap().is_none());
         assert_eq!(accumulator.count(), 0);
-        accumulator.apply(1, Gradient::Dense(Tensor::scalar(9f32))).unwrap();
+        accumulator.apply(None, 1, Gradient::Dense(Tensor::scalar(9f32))).unwrap();
         assert!(next.now().unwrap().is_some());
     }
 
@@ -337,9 +415,9 @@ mod tests {
         let accumulator = accumulator(true);
         for (indices, values) in [(vec![1, 4], [1f32, 2.0]), (vec![0, 4], [5.0, 4.0])] {
             let values = Tensor::vector(&values).unwrap();
-            accumulator.apply(0, Gradient::Sparse(Rows { indices, values })).unwrap();
+            accumulator.apply(None, 0, Gradient::Sparse(Rows { indices, values })).unwrap();
         }
-        let taken = accumulator.take(1).now().unwrap();
+        let taken = accumulator.take(None, 1).unwrap().now().unwrap();
         let Some(Gradient::Sparse(rows)) = taken else { panic!("no gradient") };
         assert_eq!(rows.indices, [0, 1, 4]);
         assert_eq!(rows.values.values::<f32>().unwrap(), [5.0, 1.0, 3.0]);
@@ -352,9 +430,9 @@ mod tests {
             let values = Tensor::vector(values).unwrap();
             Gradient::Sparse(Rows { indices: indices.to_vec(), values })
         };
-        accumulator.apply(0, rows(&[3, 3, 1], &[1.0, 2.0, 3.0])).unwrap();
-        accumulator.apply(0, rows(&[3, 4], &[5.0, 6.0])).unwrap();
-        let taken = accumulator.take(2).now().unwrap();
+        accumulator.apply(None, 0, rows(&[3, 3, 1], &[1.0, 2.0, 3.0])).unwrap();
+        accumulator.apply(None, 0, rows(&[3, 4], &[5.0, 6.0])).unwrap();
+        let taken = accumulator.take(None, 2).unwrap().now().unwrap();
         let Some(Gradient::Sparse(rows)) = taken else { panic!("no gradient") };
         assert_eq!(rows.indices, [3, 3, 1, 4]);
         assert_eq!(rows.values.values::<f32>().unwrap(), [3.0, 2.0, 3.0, 6.0]);

@@ -359,7 +359,7 @@ impl Kernel for Apply {
         } else {
             self.dense(ctx, &accumulator)?
         };
-        accumulator.apply(local_step, gradient)
+        accumulator.apply(ctx.step().unit.as_deref(), local_step, gradient)
     }
 }
 
@@ -404,7 +404,7 @@ impl AsyncKernel for Take {
                 "Argument num_required must be positive, but was {required}"
             ));
         };
-        let mut waiter = accumulator.take(count);
+        let mut waiter = accumulator.take(ctx.step.unit.clone(), count)?;
         match waiter.now()? {
             Some(gradient) => Ok(Started::Done(outcome(&accumulator, gradient)?)),
             None => Ok(Started::Waiting(Box::pin(async move {
@@ -454,7 +454,6 @@ impl Kernel for SetGlobalStep {
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let step = step_at(ctx, "new_global_step")?;
-        accumulator_of(ctx)?.set_global_step(step);
-        Ok(())
+        accumulator_of(ctx)?.set_global_step(ctx.step().unit.as_deref(), step)
     }
 }

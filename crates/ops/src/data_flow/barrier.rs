@@ -1,14 +1,14 @@
 //! The barrier: tuples whose components come one by one under a key, and leave when they are whole.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
 
 use bytes::Bytes;
 use rustc_hash::FxHashMap;
-use tensorfleet_framework::Resource;
+use tensorfleet_framework::{Durable, Kept, Resource};
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, cancelled, invalid_argument, out_of_range};
 
 use super::watched::Watched;
+use crate::kept::can_be_kept;
 
 /// TensorFlow keeps a barrier's tuples in a queue, behind the number of insertion and the key, and
 /// its messages count those too.
@@ -25,11 +25,27 @@ pub(super) struct Signature {
 pub(super) struct Barrier {
     pub(super) name: String,
     pub(super) signature: Signature,
-    pub(super) state: Arc<Watched<State>>,
+    pub(super) kept: Kept,
+    pub(super) state: Watched<State>,
 }
 
 impl Resource for Barrier {
     const TYPE_NAME: &'static str = "N10tensorflow7barrier7BarrierE";
+
+    fn durable(&self) -> Option<&dyn Durable> {
+        self.signature.dtypes.iter().all(|&dtype| can_be_kept(dtype)).then_some(self)
+    }
+}
+
+/// What an insertion has put, also if it failed in the middle.
+#[derive(Debug, Default)]
+pub(super) struct Inserted {
+    /// By whom the tuple of each key was begun.
+    pub(super) batches: Vec<i64>,
+    pub(super) keys: Vec<Bytes>,
+    pub(super) values: Vec<Tensor>,
+    /// A tuple that was whole and did not fit.
+    pub(super) lost: Option<(i64, Bytes)>,
 }
 
 /// A whole tuple.
@@ -43,21 +59,21 @@ pub(super) struct Element {
 
 /// A tuple that lacks components.
 #[derive(Debug)]
-struct Begun {
-    batch: i64,
-    components: Vec<Option<Tensor>>,
+pub(super) struct Begun {
+    pub(super) batch: i64,
+    pub(super) components: Vec<Option<Tensor>>,
 }
 
 #[derive(Debug)]
 pub(super) struct State {
     name: String,
-    closed: bool,
+    pub(super) closed: bool,
     /// Whether the closing also refuses components of tuples that were begun.
-    cancelled: bool,
-    next_batch: i64,
-    incomplete: FxHashMap<Bytes, Begun>,
+    pub(super) cancelled: bool,
+    pub(super) next_batch: i64,
+    pub(super) incomplete: FxHashMap<Bytes, Begun>,
     /// By the insertion that began them, then in the order in which they became whole.
-    ready: BTreeMap<i64, VecDeque<Element>>,
+    pub(super) ready: BTreeMap<i64, VecDeque<Element>>,
 }
 
 impl Barrier {
@@ -70,7 +86,8 @@ impl Barrier {
             incomplete: FxHashMap::default(),
             ready: BTreeMap::new(),
         };
-        Barrier { name: name.to_owned(), signature, state: Arc::new(Watched::new(state)) }
+        let (kept, state) = (Kept::default(), Watched::new(state));
+        Barrier { name: name.to_owned(), signature, kept, state }
     }
 }
 
@@ -90,6 +107,7 @@ impl State {
         values: Vec<Tensor>,
         index: usize,
         shapes: &[Shape],
+        inserted: &mut Inserted,
     ) -> Result<()> {
         let name = &self.name;
         if self.closed {
@@ -127,6 +145,9 @@ impl State {
                     String::from_utf8_lossy(key)
                 ));
             }
+            inserted.batches.push(begun.batch);
+            inserted.keys.push(key.clone());
+            inserted.values.push(value.clone());
             begun.components[index] = Some(value);
             if begun.components.iter().all(Option::is_some)
                 && let Some(begun) = self.incomplete.remove(key)
@@ -135,6 +156,7 @@ impl State {
                 // As in TensorFlow, what does not fit shows when its tuple is whole, which is lost.
                 for (at, (value, shape)) in components.iter().zip(shapes).enumerate() {
                     if value.shape() != shape {
+                        inserted.lost = Some((begun.batch, key.clone()));
                         return Err(invalid_argument!(
                             "Shape mismatch in tuple component {}. Expected {shape}, got {}",
                             at + HIDDEN_COMPONENTS,
@@ -207,9 +229,10 @@ mod tests {
     fn insert(barrier: &Barrier, keys: &[&'static str], index: usize) -> Result<()> {
         let keys: Vec<Bytes> = keys.iter().map(|key| Bytes::from_static(key.as_bytes())).collect();
         let values = keys.iter().map(|_| Tensor::scalar(1f32)).collect();
-        barrier
-            .state
-            .change(|state| state.insert(&keys, values, index, &[Shape::SCALAR, Shape::SCALAR]))
+        barrier.state.change(|state| {
+            let shapes = [Shape::SCALAR, Shape::SCALAR];
+            state.insert(&keys, values, index, &shapes, &mut Inserted::default())
+        })
     }
 
     fn take(barrier: &Barrier, count: usize, small: bool) -> Result<Option<Vec<Bytes>>> {
@@ -237,7 +260,12 @@ mod tests {
         let keys = [Bytes::from_static(b"x")];
         let pair = Tensor::vector(&[1f32, 2.]).unwrap();
         let shapes = [Shape::SCALAR, Shape::SCALAR];
-        barrier.state.change(|state| state.insert(&keys, vec![pair], 0, &shapes)).unwrap();
+        let mut inserted = Inserted::default();
+        barrier
+            .state
+            .change(|state| state.insert(&keys, vec![pair], 0, &shapes, &mut inserted))
+            .unwrap();
+        assert_eq!(inserted.keys, keys);
         let error = insert(&barrier, &["x"], 1).unwrap_err();
         assert_eq!(error.message(), "Shape mismatch in tuple component 2. Expected [], got [2]");
     }

@@ -7,9 +7,11 @@ use tensorfleet_framework::{
 };
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument};
 
-use super::barrier::{Barrier, Element, Signature};
+use super::barrier::{Barrier, Element, Inserted, Signature, State};
+use super::barrier_kept::event;
 use super::join::{row, stack};
 use super::named::{Named, check_signature, input_words, resource_of, shape_list, type_list};
+use super::watched;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -171,7 +173,19 @@ impl Kernel for InsertMany {
             0 => vec![values.clone()],
             _ => (0..keys.len()).map(|at| row(values, at)).collect::<Result<_>>()?,
         };
-        barrier.state.change(|state| state.insert(keys, rows, index, shapes))
+        let unit = ctx.step().unit.as_deref();
+        let telling = barrier.kept.enter(unit)?;
+        barrier.state.change(|state| {
+            let mut inserted = Inserted::default();
+            let result = state.insert(keys, rows, index, shapes, &mut inserted);
+            if !inserted.keys.is_empty() {
+                telling.tell(unit, false, || event::put(index, &inserted));
+            }
+            if let Some((batch, key)) = inserted.lost {
+                telling.tell(unit, false, || event::took([(batch, key)].into_iter()));
+            }
+            result
+        })
     }
 }
 
@@ -202,10 +216,18 @@ impl AsyncKernel for TakeMany {
         let Ok(count) = usize::try_from(count) else {
             return Err(invalid_argument!("num_elements must not be negative, got {count}"));
         };
-        let (signature, small_batch) = (barrier.signature.clone(), self.small_batch);
-        barrier.state.start(move |state| match state.take(count, small_batch)? {
-            Some(taken) => batch(&signature, taken).map(Some),
-            None => Ok(None),
+        let (owner, small_batch) = (ctx.step.unit.clone(), self.small_batch);
+        watched::start(move |waker| {
+            let telling = barrier.kept.enter(owner.as_deref())?;
+            let mut attempt = |state: &mut State| match state.take(count, small_batch)? {
+                Some(taken) => {
+                    let names = taken.iter().map(|element| (element.batch, element.key.clone()));
+                    telling.tell(owner.as_deref(), false, || event::took(names));
+                    batch(&barrier.signature, taken).map(Some)
+                }
+                None => Ok(None),
+            };
+            barrier.state.attempt(&mut attempt, waker)
         })
     }
 }
@@ -235,7 +257,13 @@ impl Kernel for Close {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        barrier_of(ctx)?.state.change(|state| state.close(self.cancel_pending))
+        let (barrier, unit) = (barrier_of(ctx)?, ctx.step().unit.as_deref());
+        let telling = barrier.kept.enter(unit)?;
+        barrier.state.change(|state| {
+            state.close(self.cancel_pending)?;
+            telling.tell(unit, false, || event::closed(self.cancel_pending));
+            Ok(())
+        })
     }
 }
 

@@ -84,8 +84,12 @@ impl<R: Resource> Named<R> {
         step: &StepContext,
         create: impl FnOnce(&str) -> Result<R>,
     ) -> Result<(Arc<R>, ResourceHandle)> {
-        let name = self.name(step)?;
-        let found = step.resources.lookup_or_create(&self.container, &name, || create(&name))?;
+        let (name, container) = (self.name(step)?, &self.container);
+        let resources = &step.resources;
+        let found = match self.shared_name.is_empty() {
+            true => resources.lookup_or_create_private(container, &name, || create(&name))?,
+            false => resources.lookup_or_create(container, &name, || create(&name))?,
+        };
         let handle = step.resources.handle::<R>(&step.device, &self.container, &name, Vec::new());
         Ok((found, handle))
     }

@@ -11,15 +11,29 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use futures_channel::oneshot;
-use tensorfleet_framework::Resource;
+use tensorfleet_framework::{Durable, Kept, Measure, Resource, Telling, Unit};
+use tensorfleet_tensor::account::Tally;
 use tensorfleet_tensor::{
-    DType, Error, PartialShape, Result, Tensor, cancelled, internal, out_of_range,
+    Context as _, DType, Error, PartialShape, Result, Tensor, cancelled, internal, out_of_range,
 };
 
+use super::queue_kept::event;
 use super::queue_store::Store;
+use crate::kept::can_be_kept;
 
-/// One element of a queue: a tensor for each component.
+/// What an element of a queue holds: a tensor for each component.
 pub(super) type Tuple = Vec<Tensor>;
+
+/// An element of a queue.
+#[derive(Clone, Debug)]
+pub(super) struct Element {
+    /// How many had been put before it, and itself.
+    pub(super) number: u64,
+    pub(super) tuple: Tuple,
+}
+
+/// In which step a waiter changes the queue, on a task with a journal.
+pub(super) type Owner = Option<Arc<dyn Unit>>;
 
 /// In which order elements leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,11 +81,31 @@ pub(super) struct Signature {
 pub(super) struct Queue {
     pub(super) name: String,
     pub(super) signature: Signature,
+    pub(super) kept: Kept,
     state: Mutex<State>,
 }
 
 impl Resource for Queue {
     const TYPE_NAME: &'static str = "N10tensorflow14QueueInterfaceE";
+
+    fn durable(&self) -> Option<&dyn Durable> {
+        self.signature.dtypes.iter().all(|&dtype| can_be_kept(dtype)).then_some(self)
+    }
+
+    fn measure(&self) -> Measure {
+        let state = self.lock();
+        let dtypes = self.signature.dtypes.iter().map(ToString::to_string);
+        Measure {
+            dtype: dtypes.collect::<Vec<_>>().join(","),
+            entries: Some(state.store.len() as u64),
+            capacity: u64::try_from(self.signature.capacity).ok(),
+            bytes: state.store.bytes() as u64,
+            reads: state.taken,
+            updates: state.put,
+            waiting: (state.enqueues.len() + state.dequeues.len()) as u64,
+            ..Measure::default()
+        }
+    }
 }
 
 /// How many elements a waiter wants.
@@ -85,12 +119,17 @@ pub(super) enum Want {
 }
 
 #[derive(Debug)]
-struct State {
-    closed: bool,
-    store: Store,
+pub(super) struct State {
+    pub(super) closed: bool,
+    pub(super) store: Store,
+    /// What the elements cost beside memory that is charged by its block.
+    tally: Tally,
     enqueues: VecDeque<Enqueue>,
     dequeues: VecDeque<Dequeue>,
     next_id: u64,
+    /// How many elements have come and gone.
+    pub(super) put: u64,
+    taken: u64,
 }
 
 #[derive(Debug)]
@@ -99,6 +138,7 @@ struct Enqueue {
     /// Closing stands in line too; it has nothing to put.
     closes: bool,
     remaining: VecDeque<Tuple>,
+    owner: Owner,
     done: oneshot::Sender<Result<()>>,
 }
 
@@ -107,8 +147,9 @@ struct Dequeue {
     id: u64,
     want: Want,
     missing: usize,
-    taken: Vec<Tuple>,
-    done: oneshot::Sender<Result<Vec<Tuple>>>,
+    taken: Vec<Element>,
+    owner: Owner,
+    done: oneshot::Sender<Result<Vec<Element>>>,
 }
 
 /// A waiter and what it waited for.
@@ -118,7 +159,7 @@ type Answer<T> = (oneshot::Sender<Result<T>>, Result<T>);
 #[derive(Default)]
 struct Answers {
     enqueues: Vec<Answer<()>>,
-    dequeues: Vec<Answer<Vec<Tuple>>>,
+    dequeues: Vec<Answer<Vec<Element>>>,
 }
 
 impl Answers {
@@ -139,17 +180,21 @@ impl Queue {
         Queue {
             name: name.to_owned(),
             signature,
+            kept: Kept::default(),
             state: Mutex::new(State {
                 closed: false,
                 store,
+                tally: Tally::new(),
                 enqueues: VecDeque::new(),
                 dequeues: VecDeque::new(),
                 next_id: 0,
+                put: 0,
+                taken: 0,
             }),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -162,74 +207,104 @@ impl Queue {
     }
 
     /// Adds elements, as soon as there is room. None at all need no room, nor a queue that is open.
-    pub(super) fn enqueue(self: &Arc<Self>, tuples: VecDeque<Tuple>) -> Waiter<()> {
+    pub(super) fn enqueue(
+        self: &Arc<Self>,
+        owner: Owner,
+        tuples: VecDeque<Tuple>,
+    ) -> Result<Waiter<()>> {
         if tuples.is_empty() {
-            return self.done();
+            return Ok(self.done());
         }
-        self.line_up(tuples, false)
+        self.line_up(owner, tuples, false)
     }
 
     /// Closes the queue: at once and refusing those who wait to enqueue, or behind them.
-    pub(super) fn close(self: &Arc<Self>, cancel_pending: bool) -> Waiter<()> {
+    pub(super) fn close(
+        self: &Arc<Self>,
+        owner: Owner,
+        cancel_pending: bool,
+    ) -> Result<Waiter<()>> {
         if !cancel_pending {
-            return self.line_up(VecDeque::new(), true);
+            return self.line_up(owner, VecDeque::new(), true);
         }
+        let telling = self.kept.enter(owner.as_deref())?;
         let mut answers = Answers::default();
         let mut state = self.lock();
         state.closed = true;
+        telling.tell(owner.as_deref(), false, event::closed);
         for waiter in state.enqueues.drain(..) {
             answers
                 .enqueues
                 .push((waiter.done, Err(cancelled!("Enqueue operation was cancelled"))));
         }
-        self.serve(&mut state, &mut answers);
+        self.serve(&mut state, &mut answers, &telling);
         drop(state);
         answers.send();
-        self.done()
+        Ok(self.done())
     }
 
     /// The place of one who need not wait.
     fn done(self: &Arc<Self>) -> Waiter<()> {
         let (done, answer) = oneshot::channel();
         Answers { enqueues: vec![(done, Ok(()))], ..Answers::default() }.send();
-        Waiter { queue: Arc::clone(self), id: u64::MAX, answer }
+        Waiter { queue: Arc::clone(self), id: u64::MAX, owner: None, answer }
     }
 
-    fn line_up(self: &Arc<Self>, remaining: VecDeque<Tuple>, closes: bool) -> Waiter<()> {
+    fn line_up(
+        self: &Arc<Self>,
+        owner: Owner,
+        remaining: VecDeque<Tuple>,
+        closes: bool,
+    ) -> Result<Waiter<()>> {
         let (done, answer) = oneshot::channel();
+        let telling = self.kept.enter(owner.as_deref())?;
         let mut answers = Answers::default();
         let mut state = self.lock();
         let id = state.next_id();
-        state.enqueues.push_back(Enqueue { id, closes, remaining, done });
-        self.serve(&mut state, &mut answers);
+        state.enqueues.push_back(Enqueue { id, closes, remaining, owner: owner.clone(), done });
+        self.serve(&mut state, &mut answers, &telling);
         drop(state);
         answers.send();
-        Waiter { queue: Arc::clone(self), id, answer }
+        drop(telling);
+        Ok(Waiter { queue: Arc::clone(self), id, owner, answer })
     }
 
     /// Takes elements, as soon as they are there.
-    pub(super) fn dequeue(self: &Arc<Self>, want: Want) -> Waiter<Vec<Tuple>> {
+    pub(super) fn dequeue(
+        self: &Arc<Self>,
+        owner: Owner,
+        want: Want,
+    ) -> Result<Waiter<Vec<Element>>> {
         let (done, answer) = oneshot::channel();
         let missing = match want {
             Want::One => 1,
             Want::Exactly(count) | Want::UpTo(count) => count,
         };
+        let telling = self.kept.enter(owner.as_deref())?;
         let mut answers = Answers::default();
         let mut state = self.lock();
-        let id = state.next_id();
-        state.dequeues.push_back(Dequeue { id, want, missing, taken: Vec::new(), done });
-        self.serve(&mut state, &mut answers);
+        let (id, taken) = (state.next_id(), Vec::new());
+        state.dequeues.push_back(Dequeue { id, want, missing, taken, owner: owner.clone(), done });
+        self.serve(&mut state, &mut answers, &telling);
         drop(state);
         answers.send();
-        Waiter { queue: Arc::clone(self), id, answer }
+        drop(telling);
+        Ok(Waiter { queue: Arc::clone(self), id, owner, answer })
     }
 
-    /// Serves both lines until neither moves.
-    fn serve(&self, state: &mut State, answers: &mut Answers) {
-        while self.serve_enqueues(state, answers) | self.serve_dequeues(state, answers) {}
+    /// Serves both lines until neither moves. Who is served changes the queue, whoever serves.
+    fn serve(&self, state: &mut State, answers: &mut Answers, telling: &Telling<'_>) {
+        while self.serve_enqueues(state, answers, telling)
+            | self.serve_dequeues(state, answers, telling)
+        {}
     }
 
-    fn serve_enqueues(&self, state: &mut State, answers: &mut Answers) -> bool {
+    fn serve_enqueues(
+        &self,
+        state: &mut State,
+        answers: &mut Answers,
+        telling: &Telling<'_>,
+    ) -> bool {
         let capacity = usize::try_from(self.signature.capacity).unwrap_or(usize::MAX);
         let mut moved = false;
         while let Some(first) = state.enqueues.front_mut() {
@@ -241,18 +316,30 @@ impl Queue {
                 })
             } else if first.closes {
                 state.closed = true;
+                telling.tell(first.owner.as_deref(), false, event::closed);
                 Ok(())
             } else {
+                let mut exhausted = Ok(());
                 while state.store.len() < capacity
                     && let Some(tuple) = first.remaining.pop_front()
                 {
-                    state.store.put(tuple);
+                    exhausted = state.tally.add(&tuple);
+                    if exhausted.is_err() {
+                        break;
+                    }
+                    state.put += 1;
+                    let element = Element { number: state.put, tuple };
+                    telling.tell(first.owner.as_deref(), false, || event::put(&element));
+                    state.store.put(element);
                     moved = true;
                 }
-                if !first.remaining.is_empty() {
+                if exhausted.is_ok() && !first.remaining.is_empty() {
                     break;
                 }
-                Ok(())
+                exhausted.context(|| {
+                    let (kind, count) = (self.signature.kind.name(), state.store.len());
+                    format!("{kind} '{}' has {count} elements", self.name)
+                })
             };
             moved = true;
             let first = state.enqueues.pop_front().expect("the front was just looked at");
@@ -261,11 +348,16 @@ impl Queue {
         moved
     }
 
-    fn serve_dequeues(&self, state: &mut State, answers: &mut Answers) -> bool {
+    fn serve_dequeues(
+        &self,
+        state: &mut State,
+        answers: &mut Answers,
+        telling: &Telling<'_>,
+    ) -> bool {
         let mut moved = false;
         while let Some(first) = state.dequeues.front_mut() {
             if state.closed && state.store.len() < first.missing {
-                if let Some(error) = self.too_few(&mut state.store, first) {
+                if let Some(error) = self.too_few(&mut state.store, first, telling) {
                     let first = state.dequeues.pop_front().expect("the front was just looked at");
                     answers.dequeues.push((first.done, Err(error)));
                     moved = true;
@@ -279,8 +371,10 @@ impl Queue {
             }
             let mut available = state.store.available(state.closed);
             while available > 0 && first.missing > 0 {
-                let Some(tuple) = state.store.take() else { break };
-                first.taken.push(tuple);
+                let Some(element) = state.store.take() else { break };
+                state.tally.remove(&element.tuple);
+                first.taken.push(element);
+                state.taken += 1;
                 first.missing -= 1;
                 available -= 1;
                 moved = true;
@@ -289,6 +383,8 @@ impl Queue {
                 break;
             }
             let first = state.dequeues.pop_front().expect("the front was just looked at");
+            // Only now: until here they would have gone back.
+            telling.tell(first.owner.as_deref(), false, || event::took(&first.taken));
             answers.dequeues.push((first.done, Ok(first.taken)));
             moved = true;
         }
@@ -297,7 +393,12 @@ impl Queue {
 
     /// Why a waiter gets nothing of a closed queue with fewer elements than it lacks, if it gets
     /// nothing. What it had taken is back in the queue.
-    fn too_few(&self, store: &mut Store, waiter: &mut Dequeue) -> Option<Error> {
+    fn too_few(
+        &self,
+        store: &mut Store,
+        waiter: &mut Dequeue,
+        telling: &Telling<'_>,
+    ) -> Option<Error> {
         let (mut requested, mut size) = (waiter.missing, store.len());
         let taken = std::mem::take(&mut waiter.taken);
         waiter.missing += taken.len();
@@ -307,7 +408,8 @@ impl Queue {
                 // TensorFlow takes the last small batch out of a priority queue, and loses it.
                 requested -= size;
                 size = 0;
-                while store.take().is_some() {}
+                let lost: Vec<Element> = std::iter::from_fn(|| store.take()).collect();
+                telling.tell(waiter.owner.as_deref(), false, || event::took(&lost));
             } else if store.len() > 0 {
                 return None;
             }
@@ -321,8 +423,10 @@ impl Queue {
         ))
     }
 
-    /// Takes a waiter that is no longer interested out of its line.
-    fn leave(&self, id: u64) {
+    /// Takes a waiter that is no longer interested out of its line. If the journal has failed, nobody
+    /// is served in its stead.
+    fn leave(&self, owner: &Owner, id: u64) {
+        let telling = self.kept.enter(owner.as_deref()).ok();
         let mut answers = Answers::default();
         let mut state = self.lock();
         state.enqueues.retain(|waiter| waiter.id != id);
@@ -331,23 +435,39 @@ impl Queue {
         {
             state.store.restore(waiter.taken);
         }
-        self.serve(&mut state, &mut answers);
+        if let Some(telling) = &telling {
+            self.serve(&mut state, &mut answers, telling);
+        }
         drop(state);
         answers.send();
     }
 
     /// Gives back elements that were handed to a waiter who left before it looked.
-    fn give_back(&self, tuples: Vec<Tuple>) {
+    fn give_back(&self, owner: &Owner, elements: Vec<Element>) {
+        let telling = self.kept.enter(owner.as_deref()).ok();
         let mut answers = Answers::default();
         let mut state = self.lock();
-        state.store.restore(tuples);
-        self.serve(&mut state, &mut answers);
+        if let Some(telling) = &telling {
+            for element in &elements {
+                telling.tell(owner.as_deref(), false, || event::put(element));
+            }
+        }
+        state.store.restore(elements);
+        if let Some(telling) = &telling {
+            self.serve(&mut state, &mut answers, telling);
+        }
         drop(state);
         answers.send();
     }
 }
 
 impl State {
+    /// All elements, with those that waiters have taken who wait for more.
+    pub(super) fn elements(&self) -> Vec<&Element> {
+        let taken = self.dequeues.iter().flat_map(|waiter| &waiter.taken);
+        taken.chain(self.store.elements()).collect()
+    }
+
     fn next_id(&mut self) -> u64 {
         self.next_id += 1;
         self.next_id
@@ -359,6 +479,7 @@ impl State {
 pub(super) struct Waiter<T: Unclaimed> {
     queue: Arc<Queue>,
     id: u64,
+    owner: Owner,
     answer: oneshot::Receiver<Result<T>>,
 }
 
@@ -391,8 +512,8 @@ impl<T: Unclaimed> Drop for Waiter<T> {
     fn drop(&mut self) {
         match self.answer.try_recv() {
             // Answered, and nobody took the answer.
-            Ok(Some(Ok(answer))) => answer.give_back(&self.queue),
-            Ok(None) => self.queue.leave(self.id),
+            Ok(Some(Ok(answer))) => answer.give_back(&self.queue, &self.owner),
+            Ok(None) => self.queue.leave(&self.owner, self.id),
             Ok(Some(Err(_))) | Err(_) => {}
         }
     }
@@ -400,16 +521,16 @@ impl<T: Unclaimed> Drop for Waiter<T> {
 
 /// What happens to an answer that its waiter did not take.
 pub(super) trait Unclaimed {
-    fn give_back(self, queue: &Queue);
+    fn give_back(self, queue: &Queue, owner: &Owner);
 }
 
 impl Unclaimed for () {
-    fn give_back(self, _: &Queue) {}
+    fn give_back(self, _: &Queue, _: &Owner) {}
 }
 
-impl Unclaimed for Vec<Tuple> {
-    fn give_back(self, queue: &Queue) {
-        queue.give_back(self);
+impl Unclaimed for Vec<Element> {
+    fn give_back(self, queue: &Queue, owner: &Owner) {
+        queue.give_back(owner, self);
     }
 }
 
@@ -427,36 +548,49 @@ mod tests {
         values.iter().map(|&value| vec![Tensor::scalar(value)]).collect()
     }
 
-    fn numbers(tuples: Option<Vec<Tuple>>) -> Vec<i64> {
-        tuples.unwrap().iter().map(|tuple| tuple[0].scalar_value().unwrap()).collect()
+    fn enqueue(queue: &Arc<Queue>, tuples: VecDeque<Tuple>) -> Waiter<()> {
+        queue.enqueue(None, tuples).unwrap()
+    }
+
+    fn dequeue(queue: &Arc<Queue>, want: Want) -> Waiter<Vec<Element>> {
+        queue.dequeue(None, want).unwrap()
+    }
+
+    fn close(queue: &Arc<Queue>, cancel_pending: bool) -> Waiter<()> {
+        queue.close(None, cancel_pending).unwrap()
+    }
+
+    fn numbers(elements: Option<Vec<Element>>) -> Vec<i64> {
+        let first = |element: &Element| element.tuple[0].scalar_value().unwrap();
+        elements.unwrap().iter().map(first).collect()
     }
 
     #[test]
     fn waiters_are_served_in_order() {
         let queue = queue(Kind::Fifo, 2);
-        let mut first = queue.dequeue(Want::Exactly(2));
-        let mut second = queue.dequeue(Want::Exactly(1));
-        assert!(queue.enqueue(tuples(&[1])).now().unwrap().is_some());
+        let mut first = dequeue(&queue, Want::Exactly(2));
+        let mut second = dequeue(&queue, Want::Exactly(1));
+        assert!(enqueue(&queue, tuples(&[1])).now().unwrap().is_some());
         assert!(first.now().unwrap().is_none() && second.now().unwrap().is_none());
-        assert!(queue.enqueue(tuples(&[2, 3])).now().unwrap().is_some());
+        assert!(enqueue(&queue, tuples(&[2, 3])).now().unwrap().is_some());
         assert_eq!(numbers(first.now().unwrap()), [1, 2]);
         assert_eq!(numbers(second.now().unwrap()), [3]);
-        let mut many = queue.enqueue(tuples(&[1, 2, 3]));
+        let mut many = enqueue(&queue, tuples(&[1, 2, 3]));
         assert!(many.now().unwrap().is_none());
-        assert_eq!(numbers(queue.dequeue(Want::Exactly(3)).now().unwrap()), [1, 2, 3]);
+        assert_eq!(numbers(dequeue(&queue, Want::Exactly(3)).now().unwrap()), [1, 2, 3]);
         assert!(many.now().unwrap().is_some());
     }
 
     #[test]
     fn a_waiter_that_leaves_gives_back_what_it_took() {
         let queue = queue(Kind::Fifo, 10);
-        assert!(queue.enqueue(tuples(&[1, 2])).now().unwrap().is_some());
-        let waiter = queue.dequeue(Want::Exactly(3));
+        assert!(enqueue(&queue, tuples(&[1, 2])).now().unwrap().is_some());
+        let waiter = dequeue(&queue, Want::Exactly(3));
         assert_eq!(queue.len(), 0);
-        let mut next = queue.dequeue(Want::Exactly(1));
+        let mut next = dequeue(&queue, Want::Exactly(1));
         drop(waiter);
         assert_eq!(numbers(next.now().unwrap()), [1]);
-        drop(queue.dequeue(Want::Exactly(1)));
+        drop(dequeue(&queue, Want::Exactly(1)));
         assert_eq!(queue.len(), 1);
     }
 
@@ -466,42 +600,44 @@ mod tests {
         let kind = Kind::Shuffle { min_after_dequeue: 0, seeds: (87654321, 7) };
         let queue = queue(kind, 20);
         assert!(
-            queue
-                .enqueue((0..10).map(|value: i64| vec![Tensor::scalar(value)]).collect())
+            enqueue(&queue, (0..10).map(|value: i64| vec![Tensor::scalar(value)]).collect())
                 .now()
                 .unwrap()
                 .is_some()
         );
-        assert_eq!(numbers(queue.dequeue(Want::Exactly(7)).now().unwrap()), [7, 1, 5, 6, 4, 3, 2]);
+        assert_eq!(
+            numbers(dequeue(&queue, Want::Exactly(7)).now().unwrap()),
+            [7, 1, 5, 6, 4, 3, 2]
+        );
     }
 
     #[test]
     fn closing_ends_all_waiting() {
         let queue = queue(Kind::Fifo, 1);
-        assert!(queue.enqueue(tuples(&[1])).now().unwrap().is_some());
-        let mut blocked = queue.enqueue(tuples(&[2]));
-        let mut close = queue.close(false);
-        assert!(close.now().unwrap().is_none());
-        assert_eq!(numbers(queue.dequeue(Want::Exactly(1)).now().unwrap()), [1]);
-        assert!(blocked.now().unwrap().is_some() && close.now().unwrap().is_some());
-        let error = queue.dequeue(Want::Exactly(2)).now().unwrap_err();
+        assert!(enqueue(&queue, tuples(&[1])).now().unwrap().is_some());
+        let mut blocked = enqueue(&queue, tuples(&[2]));
+        let mut closing = close(&queue, false);
+        assert!(closing.now().unwrap().is_none());
+        assert_eq!(numbers(dequeue(&queue, Want::Exactly(1)).now().unwrap()), [1]);
+        assert!(blocked.now().unwrap().is_some() && closing.now().unwrap().is_some());
+        let error = dequeue(&queue, Want::Exactly(2)).now().unwrap_err();
         assert_eq!(
             error.message(),
             "FIFOQueue 'q' is closed and has insufficient elements (requested 2, current size 1)"
         );
-        assert_eq!(numbers(queue.dequeue(Want::UpTo(5)).now().unwrap()), [2]);
-        assert!(queue.dequeue(Want::UpTo(5)).now().is_err());
-        let error = queue.enqueue(tuples(&[3])).now().unwrap_err();
+        assert_eq!(numbers(dequeue(&queue, Want::UpTo(5)).now().unwrap()), [2]);
+        assert!(dequeue(&queue, Want::UpTo(5)).now().is_err());
+        let error = enqueue(&queue, tuples(&[3])).now().unwrap_err();
         assert_eq!(error.message(), "FIFOQueue 'q' is closed.");
-        let error = queue.close(false).now().unwrap_err();
+        let error = close(&queue, false).now().unwrap_err();
         assert_eq!(error.message(), "Queue 'q' is already closed.");
     }
 
     #[test]
     fn closing_can_refuse_those_who_wait() {
         let queue = queue(Kind::Fifo, 0);
-        let mut blocked = queue.enqueue(tuples(&[2]));
-        assert!(queue.close(true).now().unwrap().is_some());
+        let mut blocked = enqueue(&queue, tuples(&[2]));
+        assert!(close(&queue, true).now().unwrap().is_some());
         let error = blocked.now().unwrap_err();
         assert_eq!(error.message(), "Enqueue operation was cancelled");
     }
@@ -509,11 +645,11 @@ mod tests {
     #[test]
     fn a_shuffling_queue_keeps_some_back_until_closed() {
         let queue = queue(Kind::Shuffle { min_after_dequeue: 2, seeds: (1, 2) }, 10);
-        assert!(queue.enqueue(tuples(&[1, 2, 3])).now().unwrap().is_some());
-        assert!(queue.dequeue(Want::Exactly(1)).now().unwrap().is_some());
-        let mut next = queue.dequeue(Want::Exactly(1));
+        assert!(enqueue(&queue, tuples(&[1, 2, 3])).now().unwrap().is_some());
+        assert!(dequeue(&queue, Want::Exactly(1)).now().unwrap().is_some());
+        let mut next = dequeue(&queue, Want::Exactly(1));
         assert!(next.now().unwrap().is_none());
-        assert!(queue.close(false).now().unwrap().is_some());
+        assert!(close(&queue, false).now().unwrap().is_some());
         assert!(next.now().unwrap().is_some());
         assert_eq!(queue.len(), 1);
     }
@@ -521,7 +657,7 @@ mod tests {
     #[test]
     fn the_lowest_priority_leaves_first() {
         let queue = queue(Kind::Priority, 10);
-        assert!(queue.enqueue(tuples(&[3, 1, 2])).now().unwrap().is_some());
-        assert_eq!(numbers(queue.dequeue(Want::Exactly(3)).now().unwrap()), [1, 2, 3]);
+        assert!(enqueue(&queue, tuples(&[3, 1, 2])).now().unwrap().is_some());
+        assert_eq!(numbers(dequeue(&queue, Want::Exactly(3)).now().unwrap()), [1, 2, 3]);
     }
 }

@@ -11,7 +11,7 @@ use tensorfleet_tensor::{DType, PartialShape, Result, Shape, Tensor, internal, i
 
 use super::join::{prepend, row, stack, without_first};
 use super::named::{check_signature, input_words, resource_of};
-use super::queue::{Kind, Queue, Tuple, Unclaimed, Waiter, Want};
+use super::queue::{Element, Kind, Queue, Tuple, Unclaimed, Waiter, Want};
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -167,10 +167,15 @@ pub(crate) fn dequeue_one(
     queue: &Value,
 ) -> Result<Box<dyn Fn() -> BoxFuture<Result<Tuple>> + Send + Sync>> {
     let queue: Arc<Queue> = resource_of(step, queue)?;
+    let owner = step.unit.clone();
     Ok(Box::new(move || {
-        let waiter = queue.dequeue(Want::One);
-        Box::pin(async move { Ok(waiter.await?.into_iter().next().unwrap_or_default()) })
+        let waiter = queue.dequeue(owner.clone(), Want::One);
+        Box::pin(async move { Ok(one(waiter?.await?)) })
     }))
+}
+
+fn one(elements: Vec<Element>) -> Tuple {
+    elements.into_iter().next().map(|element| element.tuple).unwrap_or_default()
 }
 
 fn nothing() -> Outcome {
@@ -199,6 +204,7 @@ impl AsyncKernel for Enqueue {
             (&input_words(self.by_reference, &self.dtypes), &[]),
             (&input_words(self.by_reference, &queue.signature.dtypes), &[]),
         )?;
+        let owner = ctx.step.unit.clone();
         let mut components = Vec::with_capacity(self.dtypes.len());
         for value in ctx.inputs.into_iter().skip(1) {
             match value {
@@ -228,7 +234,7 @@ impl AsyncKernel for Enqueue {
             }
             VecDeque::from([components])
         };
-        start(queue.enqueue(tuples), |()| Ok(nothing()))
+        start(queue.enqueue(owner, tuples)?, |()| Ok(nothing()))
     }
 }
 
@@ -299,9 +305,8 @@ impl AsyncKernel for Dequeue {
         let words = input_words(self.by_reference, rest);
         check_signature((&words, &self.dtypes), (&words, &queue.signature.dtypes))?;
         if self.how_many == HowMany::One {
-            return start(queue.dequeue(Want::One), |tuples| {
-                Ok(Outcome::from(tuples.into_iter().next().unwrap_or_default()))
-            });
+            let waiter = queue.dequeue(ctx.step.unit.clone(), Want::One)?;
+            return start(waiter, |elements| Ok(Outcome::from(one(elements))));
         }
         let count = ctx.input(1)?.scalar_value::<i32>()?;
         let Ok(count) = usize::try_from(count) else {
@@ -319,8 +324,11 @@ impl AsyncKernel for Dequeue {
         }
         let want =
             if self.how_many == HowMany::Many { Want::Exactly(count) } else { Want::UpTo(count) };
-        let waiter = queue.dequeue(want);
-        start(waiter, move |tuples| batch(&queue, &tuples))
+        let waiter = queue.dequeue(ctx.step.unit.clone(), want)?;
+        start(waiter, move |elements| {
+            let tuples: Vec<Tuple> = elements.into_iter().map(|element| element.tuple).collect();
+            batch(&queue, &tuples)
+        })
     }
 }
 
@@ -402,7 +410,8 @@ impl AsyncKernel for Close {
     }
 
     fn start(&self, ctx: AsyncContext) -> Result<Started> {
-        start(queue_of(&ctx)?.close(self.cancel_pending), |()| Ok(nothing()))
+        let owner = ctx.step.unit.clone();
+        start(queue_of(&ctx)?.close(owner, self.cancel_pending)?, |()| Ok(nothing()))
     }
 }
 

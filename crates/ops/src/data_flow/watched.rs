@@ -44,20 +44,30 @@ impl<S: Send + 'static> Watched<S> {
         self: &Arc<Self>,
         mut attempt: impl FnMut(&mut S) -> Result<Option<Outcome>> + Send + 'static,
     ) -> Result<Started> {
-        if let Some(outcome) = self.attempt(&mut attempt, None)? {
-            return Ok(Started::Done(outcome));
-        }
         let watched = Arc::clone(self);
-        Ok(Started::Waiting(Box::pin(std::future::poll_fn(move |context| {
-            match watched.attempt(&mut attempt, Some(context.waker())) {
-                Ok(Some(outcome)) => Poll::Ready(Ok(outcome)),
-                Ok(None) => Poll::Pending,
-                Err(error) => Poll::Ready(Err(error)),
-            }
-        }))))
+        start(move |waker| watched.attempt(&mut attempt, waker))
     }
+}
 
-    fn attempt(
+/// Calls until something comes of it. The call gets who is to be woken, if not at once.
+pub(super) fn start(
+    mut attempt: impl FnMut(Option<&Waker>) -> Result<Option<Outcome>> + Send + 'static,
+) -> Result<Started> {
+    if let Some(outcome) = attempt(None)? {
+        return Ok(Started::Done(outcome));
+    }
+    Ok(Started::Waiting(Box::pin(std::future::poll_fn(move |context| {
+        match attempt(Some(context.waker())) {
+            Ok(Some(outcome)) => Poll::Ready(Ok(outcome)),
+            Ok(None) => Poll::Pending,
+            Err(error) => Poll::Ready(Err(error)),
+        }
+    }))))
+}
+
+impl<S> Watched<S> {
+    /// Tries once. If nothing comes of it, `waker` hears of the next change.
+    pub(super) fn attempt(
         &self,
         attempt: &mut impl FnMut(&mut S) -> Result<Option<Outcome>>,
         waker: Option<&Waker>,

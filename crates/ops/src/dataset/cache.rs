@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tensorfleet_checkpoint::{Claim, bundle};
+use tensorfleet_files::FileSystem;
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Resource, cpu};
 use tensorfleet_tensor::{Code, Result, Tensor, already_exists, failed_precondition};
 
@@ -20,7 +21,6 @@ use super::index::{Access, Indexed, Kept};
 use super::iterator::deleter;
 use super::memory::Stored;
 use super::scope::Scope;
-use crate::record::files;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -99,6 +99,7 @@ impl MakeDataset for Cache {
         let input = inputs.dataset(0)?;
         let filename = String::from_utf8_lossy(inputs.string(1, "filename")?).into_owned();
         let place = if !filename.is_empty() {
+            inputs.context().step().check_files("CacheDatasetV2")?;
             Place::File(filename)
         } else {
             // A handle that leads nowhere means a cache of the dataset's own.
@@ -246,12 +247,11 @@ struct InFile {
 impl InFile {
     async fn begin(&mut self) -> Result<Box<dyn Elements>> {
         let (name, components) = (self.name.clone(), self.components);
-        let open = move || {
-            let files = files();
-            match files.open(&format!("{name}.index")) {
-                Ok(_) => bundle::Reader::open(files, &name).map(Some),
-                Err(_) => Ok(None),
-            }
+        let files = self.scope.files();
+        let open = move || match files.open(&format!("{name}.index")) {
+            Ok(_) => bundle::Reader::open(files, &name).map(Some),
+            Err(error) if error.code() == Code::PermissionDenied => Err(error),
+            Err(_) => Ok(None),
         };
         if let Some(reader) = self.scope.with_files(open).await? {
             let reading = Reading { reader, components, next: 0 };
@@ -259,7 +259,7 @@ impl InFile {
         }
         Ok(Box::new(Writing {
             input: self.scope.iterate(&*self.input)?,
-            file: Aside::new(&self.scope, File::New(self.name.clone())),
+            file: Aside::new(&self.scope, File::New(self.scope.files(), self.name.clone())),
             written: 0,
             components,
         }))
@@ -287,7 +287,7 @@ struct Writing {
 
 enum File {
     /// Nobody has asked for an element yet.
-    New(String),
+    New(Arc<dyn FileSystem>, String),
     Open {
         writer: bundle::Writer,
         _claim: Option<Claim>,
@@ -297,11 +297,10 @@ enum File {
 
 impl File {
     /// Starts a file, which one iteration at a time may write.
-    fn open(name: &str) -> Result<File> {
-        let files = files();
+    fn open(files: &Arc<dyn FileSystem>, name: &str) -> Result<File> {
         let lock = format!("{name}_0.lockfile");
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let writer = bundle::Writer::new(Arc::clone(&files), name)?;
+        let writer = bundle::Writer::new(Arc::clone(files), name)?;
         let claim = files.claim(&lock, &format!("Created at: {now}"));
         let claim = claim.map_err(|error| match error.code() {
             Code::AlreadyExists => already_exists!(
@@ -325,8 +324,8 @@ impl File {
         components: usize,
         element: Option<Element>,
     ) -> Result<Option<Element>> {
-        if let File::New(name) = self {
-            *self = File::open(name)?;
+        if let File::New(files, name) = self {
+            *self = File::open(files, name)?;
         }
         match (&mut *self, &element) {
             (File::Open { writer, .. }, Some(element)) => {

@@ -281,7 +281,7 @@ impl AsyncKernel for ToRecords {
             Compression::parse(&text(2, "compression_type")?).unwrap_or(Compression::None);
         let scope = Scope::within(&ctx.step, "ToTFRecordOpIterator::Root");
         Ok(wait(&scope.clone(), async move {
-            let mut file = RecordFile::create(&filename, compression)?;
+            let mut file = RecordFile::create(&*scope.files(), &filename, compression)?;
             let mut elements = scope.iterate(&*dataset)?;
             while let Some(element) = elements.next().await? {
                 for record in element.first().map_or(Ok(&[][..]), |record| record.strings())? {

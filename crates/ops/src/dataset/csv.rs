@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use tensorfleet_files::FileSystem;
 use tensorfleet_framework::{Attrs, Op};
 use tensorfleet_tensor::{DType, Error, Result, Tensor, invalid_argument};
 
@@ -11,7 +12,7 @@ use super::dataset::{
     Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Signature, dataset,
 };
 use super::scope::Scope;
-use crate::record::{Compression, Stream, files};
+use crate::record::{Compression, Stream};
 use crate::string::number::{float, integer};
 
 pub(super) const OPS: &[Op] = &[
@@ -194,12 +195,14 @@ impl Dataset for CsvDataset {
     }
 
     fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
-        let records = Records { format: Arc::clone(&self.format), next_file: 0, open: None };
+        let format = Arc::clone(&self.format);
+        let records = Records { files: scope.files(), format, next_file: 0, open: None };
         Ok(Box::new(FileElements::new(scope, records)))
     }
 }
 
 struct Records {
+    files: Arc<dyn FileSystem>,
     format: Arc<Format>,
     next_file: usize,
     open: Option<Stream>,
@@ -223,7 +226,7 @@ impl Source for Records {
                     let Some(name) = format.files.get(self.next_file) else { return Ok(None) };
                     self.next_file += 1;
                     let mut stream =
-                        Stream::open(&*files(), name, format.compression, format.buffer)?;
+                        Stream::open(&*self.files, name, format.compression, format.buffer)?;
                     if format.has_header {
                         format.skip_record(&mut stream)?;
                     }

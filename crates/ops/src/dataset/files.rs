@@ -13,7 +13,7 @@ use super::dataset::{
     Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Signature, dataset,
 };
 use super::scope::Scope;
-use crate::record::{Compression, RecordReader, Stream, files};
+use crate::record::{Compression, RecordReader, Stream};
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -244,7 +244,7 @@ impl Dataset for FileDataset {
 
     fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
         let contents = Contents {
-            system: files(),
+            system: scope.files(),
             files: Arc::clone(&self.files),
             compression: self.compression,
             buffer: self.buffer,

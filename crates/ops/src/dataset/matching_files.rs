@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use tensorfleet_files::FileSystem;
 use tensorfleet_framework::{Attrs, Op};
 use tensorfleet_tensor::{DType, PartialShape, Result, Tensor, invalid_argument, not_found};
 
@@ -11,7 +12,6 @@ use super::dataset::{
     Dataset, DatasetRef, Element, Elements, Inputs, MakeDataset, Signature, dataset,
 };
 use super::scope::Scope;
-use crate::record::files;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -71,6 +71,7 @@ impl Dataset for MatchingDataset {
 
     fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
         let matches = Matches {
+            files: scope.files(),
             patterns: Arc::clone(&self.patterns),
             next: 0,
             found: Vec::new().into_iter(),
@@ -81,6 +82,7 @@ impl Dataset for MatchingDataset {
 }
 
 struct Matches {
+    files: Arc<dyn FileSystem>,
     patterns: Arc<[Bytes]>,
     next: usize,
     /// What is left of the files that match the last pattern.
@@ -103,7 +105,7 @@ impl Source for Matches {
                 return Err(not_found!("Don't find any matched files"));
             };
             self.next += 1;
-            self.found = files().glob(&String::from_utf8_lossy(pattern))?.into_iter();
+            self.found = self.files.glob(&String::from_utf8_lossy(pattern))?.into_iter();
         }
     }
 }

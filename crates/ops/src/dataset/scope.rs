@@ -4,8 +4,10 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
+use tensorfleet_files::FileSystem;
 use tensorfleet_framework::{Background, BoxFuture, Function, FunctionRunner, StepContext};
 use tensorfleet_graph::{Func, FunctionLibrary};
+use tensorfleet_tensor::account::Account;
 use tensorfleet_tensor::{Code, Error, Result, Tensor, invalid_argument};
 
 use super::dataset::{Dataset, DatasetRef, Element, Elements, from_tensor, split_version};
@@ -111,6 +113,11 @@ impl Scope {
         &self.prefix
     }
 
+    /// The files that the iterator sees.
+    pub(crate) fn files(&self) -> Arc<dyn FileSystem> {
+        self.background.files()
+    }
+
     /// How many threads there are.
     pub(crate) fn parallelism(&self) -> usize {
         self.background.parallelism()
@@ -127,7 +134,14 @@ impl Scope {
         &self,
         future: impl Future<Output = T> + Send + 'static,
     ) -> Task<T> {
-        spawn(&**self.background.spawner(), future)
+        let account = self.background.account().cloned();
+        let mut future = Box::pin(future);
+        // What is computed ahead is charged to whoever made the iterator.
+        let charged = std::future::poll_fn(move |cx| {
+            let _entered = account.as_ref().map(Account::enter);
+            future.as_mut().poll(cx)
+        });
+        spawn(&**self.background.spawner(), charged)
     }
 
     /// The result of work with files, which may block.

@@ -7,11 +7,13 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 
 use futures_channel::oneshot;
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
+use tensorfleet_files::FileSystem;
 use tensorfleet_framework::{Attrs, Op};
 use tensorfleet_tensor::{
-    Code, DType, Error, Result, Tensor, dispatch, internal, invalid_argument,
+    Code, DType, Error, Result, Tensor, dispatch, internal, invalid_argument, try_repeat,
 };
 
 use super::dataset::{
@@ -103,10 +105,14 @@ impl Dataset for SqlDataset {
         &self.signature
     }
 
-    fn iterate(&self, _: &Scope) -> Result<Box<dyn Elements>> {
+    fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
         let Signature { types, .. } = &self.signature;
-        let query =
-            Query { source: self.source.clone(), text: self.query.clone(), types: types.clone() };
+        let query = Query {
+            files: scope.files(),
+            source: self.source.clone(),
+            text: self.query.clone(),
+            types: types.clone(),
+        };
         Ok(Box::new(Rows { state: State::New(query) }))
     }
 }
@@ -146,6 +152,7 @@ impl Elements for Rows {
 
 #[derive(Clone)]
 struct Query {
+    files: Arc<dyn FileSystem>,
     source: String,
     text: String,
     types: Vec<DType>,
@@ -171,8 +178,7 @@ impl Query {
 
     fn answer(&self, calls: &mpsc::Receiver<Call>) -> Result<()> {
         let explain = |what: &str, error: rusqlite::Error| self.explain(what, &error);
-        let connection =
-            Connection::open(&self.source).map_err(|error| explain("Sqlite::Open()", error))?;
+        let connection = self.open()?;
         let mut statement =
             connection.prepare(&self.text).map_err(|error| explain("Prepare()", error))?;
         if statement.column_count() != self.types.len() {
@@ -194,6 +200,34 @@ impl Query {
             call.send(row).ok();
         }
         Ok(())
+    }
+
+    fn open(&self) -> Result<Connection> {
+        let explain = |error: rusqlite::Error| self.explain("Sqlite::Open()", &error);
+        if let Some(path) = self.files.plain_path(&self.source) {
+            return Connection::open(path).map_err(explain);
+        }
+        // SQLite opens files by their names, which would lead it past what confines them, and so would
+        // a query that attaches another database. So it gets the contents, and is told to read alone.
+        let file = self.files.open(&self.source)?;
+        let len = usize::try_from(file.len()).unwrap_or(usize::MAX);
+        let mut contents = try_repeat(0, len)?;
+        file.read_at(0, &mut contents)?;
+        let mut connection = Connection::open_in_memory().map_err(explain)?;
+        connection
+            .deserialize_read_exact("main", &contents[..], contents.len(), true)
+            .map_err(explain)?;
+        connection.pragma_update(None, "temp_store", "MEMORY").map_err(explain)?;
+        connection
+            .authorizer(Some(|asked: AuthContext<'_>| match asked.action {
+                AuthAction::Select
+                | AuthAction::Read { .. }
+                | AuthAction::Function { .. }
+                | AuthAction::Recursive => Authorization::Allow,
+                _ => Authorization::Deny,
+            }))
+            .map_err(explain)?;
+        Ok(connection)
     }
 
     fn element(&self, row: &Row<'_>) -> Result<Element> {

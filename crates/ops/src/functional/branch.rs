@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use tensorfleet_framework::{AsyncContext, AsyncKernel, Attrs, KernelDef, Op, Started, cpu_async};
+use tensorfleet_framework::{
+    AsyncContext, AsyncKernel, Attrs, Awaited, Calls, KernelDef, Nature, Op, Started, cpu_async,
+};
 use tensorfleet_graph::Func;
 use tensorfleet_tensor::{Result, invalid_argument};
 
@@ -34,6 +36,7 @@ pub(super) const OPS: &[Op] = &[
         attrs: CASE_ATTRS,
         stateful: true,
         kernels: CASE,
+        nature: Nature::calling(Calls::OneOf),
         ..Op::DEFAULT
     },
     Op {
@@ -43,6 +46,7 @@ pub(super) const OPS: &[Op] = &[
         attrs: IF_ATTRS,
         stateful: true,
         kernels: IF,
+        nature: Nature::calling(Calls::OneOf),
         ..Op::DEFAULT
     },
     Op {
@@ -51,6 +55,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: Tout"],
         attrs: CASE_ATTRS,
         kernels: CASE,
+        nature: Nature::calling(Calls::OneOf),
         ..Op::DEFAULT
     },
     Op {
@@ -59,6 +64,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: Tout"],
         attrs: IF_ATTRS,
         kernels: IF,
+        nature: Nature::calling(Calls::OneOf),
         ..Op::DEFAULT
     },
     Op {
@@ -85,6 +91,10 @@ struct If {
 }
 
 impl AsyncKernel for If {
+    fn awaits(&self) -> Awaited {
+        Awaited::Function
+    }
+
     fn new(attrs: &Attrs<'_>) -> Result<If> {
         Ok(If {
             then_branch: attrs.func("then_branch")?.clone(),
@@ -107,6 +117,10 @@ struct Case {
 }
 
 impl AsyncKernel for Case {
+    fn awaits(&self) -> Awaited {
+        Awaited::Function
+    }
+
     fn new(attrs: &Attrs<'_>) -> Result<Case> {
         Ok(Case { branches: attrs.funcs("branches")?.to_vec() })
     }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tensorfleet_framework::{
-    AsyncContext, AsyncKernel, Attrs, DeviceName, KernelDef, Op, Outcome, Started, StepContext,
-    cpu_async,
+    AsyncContext, AsyncKernel, Attrs, Awaited, Calls, DeviceName, KernelDef, Nature, Op, Outcome,
+    Started, StepContext, cpu_async,
 };
 use tensorfleet_graph::Func;
 use tensorfleet_tensor::{Result, Tensor, invalid_argument};
@@ -26,6 +26,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: Tout"],
         attrs: ATTRS,
         kernels: CALL,
+        nature: Nature::calling(Calls::Once),
         ..Op::DEFAULT
     },
     Op {
@@ -45,6 +46,7 @@ pub(super) const OPS: &[Op] = &[
         stateful: true,
         distributed_communication: true,
         kernels: CALL,
+        nature: Nature::calling(Calls::Once),
         ..Op::DEFAULT
     },
     Op {
@@ -53,6 +55,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: Tout"],
         attrs: &["Tin: list(type) >= 1", "Tout: list(type) >= 1", "f: func"],
         kernels: &[cpu_async::<SymbolicGradient>()],
+        nature: Nature::calling(Calls::Once),
         ..Op::DEFAULT
     },
 ];
@@ -71,6 +74,10 @@ pub(super) fn start(
 struct Call(Func);
 
 impl AsyncKernel for Call {
+    fn awaits(&self) -> Awaited {
+        Awaited::Function
+    }
+
     fn new(attrs: &Attrs<'_>) -> Result<Call> {
         Ok(Call(attrs.func("f")?.clone()))
     }
@@ -86,6 +93,10 @@ impl AsyncKernel for Call {
 struct SymbolicGradient(Func);
 
 impl AsyncKernel for SymbolicGradient {
+    fn awaits(&self) -> Awaited {
+        Awaited::Function
+    }
+
     fn new(attrs: &Attrs<'_>) -> Result<SymbolicGradient> {
         let own = Func { name: attrs.op().to_owned(), attrs: attrs.map().clone() };
         Ok(SymbolicGradient(own))
@@ -102,6 +113,10 @@ impl AsyncKernel for SymbolicGradient {
 struct RemoteCall(Func);
 
 impl AsyncKernel for RemoteCall {
+    fn awaits(&self) -> Awaited {
+        Awaited::Function
+    }
+
     fn new(attrs: &Attrs<'_>) -> Result<RemoteCall> {
         Ok(RemoteCall(attrs.func("f")?.clone()))
     }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use tensorfleet_framework::{
-    AsyncContext, AsyncKernel, Attrs, KernelDef, Op, Outcome, Started, cpu_async,
+    AsyncContext, AsyncKernel, Attrs, Awaited, Calls, KernelDef, Nature, Op, Outcome, Started,
+    cpu_async,
 };
 use tensorfleet_graph::Func;
 use tensorfleet_tensor::{Result, Tensor, invalid_argument};
@@ -34,6 +35,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["output: T"],
         attrs: WHILE_ATTRS,
         kernels: WHILE,
+        nature: Nature::calling(Calls::Repeatedly),
         ..Op::DEFAULT
     },
     Op {
@@ -43,6 +45,7 @@ pub(super) const OPS: &[Op] = &[
         attrs: WHILE_ATTRS,
         stateful: true,
         kernels: WHILE,
+        nature: Nature::calling(Calls::Repeatedly),
         ..Op::DEFAULT
     },
     Op {
@@ -73,6 +76,10 @@ struct While {
 }
 
 impl AsyncKernel for While {
+    fn awaits(&self) -> Awaited {
+        Awaited::Function
+    }
+
     fn new(attrs: &Attrs<'_>) -> Result<While> {
         Ok(While { cond: attrs.func("cond")?.clone(), body: attrs.func("body")?.clone() })
     }
@@ -108,6 +115,10 @@ struct For {
 }
 
 impl AsyncKernel for For {
+    fn awaits(&self) -> Awaited {
+        Awaited::Function
+    }
+
     fn new(attrs: &Attrs<'_>) -> Result<For> {
         Ok(For { body: attrs.func("body")?.clone() })
     }

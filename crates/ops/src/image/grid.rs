@@ -1,6 +1,7 @@
 //! Where the pixels of a resized image lie in the original.
 
 use tensorfleet_framework::Attrs;
+use tensorfleet_kernels::resize::Between;
 use tensorfleet_tensor::{Result, invalid_argument};
 
 /// How pixels of two images of different sizes correspond.
@@ -56,25 +57,14 @@ pub(super) fn whole(place: f32) -> i64 {
     if place.abs() < 2f32.powi(63) { place as i64 } else { i64::MIN }
 }
 
-/// A place between two pixels.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Between {
-    pub(super) lower: usize,
-    pub(super) upper: usize,
-    /// How far it is from the lower one.
-    pub(super) part: f32,
+/// The places of all pixels of a resized row or column.
+pub(super) fn places(alignment: Alignment, original: usize, resized: usize) -> Vec<Between> {
+    let scale = alignment.scale(original, resized);
+    (0..resized).map(|pixel| between(alignment.place(pixel, scale), original)).collect()
 }
 
-impl Between {
-    /// The places of all pixels of a resized row or column.
-    pub(super) fn all(alignment: Alignment, original: usize, resized: usize) -> Vec<Between> {
-        let scale = alignment.scale(original, resized);
-        (0..resized).map(|pixel| Between::at(alignment.place(pixel, scale), original)).collect()
-    }
-
-    fn at(place: f32, len: usize) -> Between {
-        let floor = place.floor();
-        let upper = (place.ceil().max(0.0) as usize).min(len - 1);
-        Between { lower: (floor.max(0.0) as usize).min(upper), upper, part: place - floor }
-    }
+fn between(place: f32, len: usize) -> Between {
+    let floor = place.floor();
+    let upper = (place.ceil().max(0.0) as usize).min(len - 1);
+    Between { lower: (floor.max(0.0) as usize).min(upper), upper, part: place - floor }
 }

@@ -5,10 +5,11 @@ use tensorfleet_framework::{
     Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, cpu,
 };
 use tensorfleet_kernels::Parallel;
-use tensorfleet_kernels::parallel::rows_mut;
-use tensorfleet_tensor::{Result, Tensor, dispatch, internal, invalid_argument};
+use tensorfleet_kernels::parallel::{rows, rows_mut};
+use tensorfleet_kernels::resize::{blend_columns, blend_rows, widen};
+use tensorfleet_tensor::{DType, Result, Tensor, dispatch, internal, invalid_argument};
 
-use super::grid::{Alignment, Between};
+use super::grid::{Alignment, places};
 use super::pixels::{Gradient, Images, floats, resized};
 
 pub(super) const OPS: &[Op] = &[
@@ -57,40 +58,58 @@ impl Kernel for ResizeBilinear {
 /// The images of the first input in the size that the second says.
 pub(crate) fn resize(ctx: &KernelContext<'_>, alignment: Alignment) -> Result<Tensor> {
     let par = Parallel::new(ctx.parallelism());
-    let (from, to) = resized(ctx.input(0)?, ctx.input(1)?)?;
-    let pixels = floats(ctx.input(0)?)?;
-    let ys = Between::all(alignment, from.height, to.height);
-    let xs = Between::all(alignment, from.width, to.width);
+    let images = ctx.input(0)?;
+    let (from, to) = resized(images, ctx.input(1)?)?;
+    match images.dtype() {
+        DType::UInt8 => {
+            let pixels = images.values::<u8>()?;
+            scale(par, alignment, from, to, |place, row| widen(&pixels[place..], row))
+        }
+        _ => {
+            let pixels = floats(images)?;
+            let read = |place: usize, row: &mut [f32]| {
+                row.copy_from_slice(&pixels[place..place + row.len()]);
+            };
+            scale(par, alignment, from, to, read)
+        }
+    }
+}
+
+/// Resizes images, rows of which `read` fetches from a place on.
+fn scale(
+    par: Parallel,
+    alignment: Alignment,
+    from: Images,
+    to: Images,
+    read: impl Fn(usize, &mut [f32]) + Sync,
+) -> Result<Tensor> {
+    let ys = places(alignment, from.height, to.height);
+    let xs = places(alignment, from.width, to.width);
     Tensor::build(to.shape()?, |out: &mut [f32]| {
         let rows = rows_mut(out, to.batch * to.height);
         par.for_each(rows, 1 + 4096 / to.row_len().max(1), |indices, rows| {
+            let mut original = vec![0.0; from.row_len()];
+            // Rows of the original, as wide as those of the result: where they come from, and pixels.
+            let mut blended = [(); 2].map(|()| (usize::MAX, vec![0.0; to.row_len()]));
             let rows = rows.data.chunks_exact_mut(to.row_len().max(1));
             for (index, row) in indices.zip(rows) {
                 let (image, y) = (index / to.height, ys[index % to.height]);
-                let line = |y| &pixels[from.offset(image, y, 0)..][..from.row_len()];
-                interpolate(line(y.lower), line(y.upper), y.part, &xs, from.channels, row);
+                let [upper, lower] = [y.lower, y.upper].map(|y| from.offset(image, y, 0));
+                // What was the lower row is often the upper one now.
+                if blended[1].0 == upper || blended[0].0 == lower {
+                    blended.swap(0, 1);
+                }
+                for (place, (kept, pixels)) in [upper, lower].into_iter().zip(&mut blended) {
+                    if *kept != place {
+                        read(place, &mut original);
+                        blend_columns(&original, &xs, from.channels, pixels);
+                        *kept = place;
+                    }
+                }
+                blend_rows(&blended[0].1, &blended[1].1, y.part, row);
             }
         });
     })
-}
-
-/// One row of the resized image, from the two rows around its place.
-fn interpolate(
-    top: &[f32],
-    bottom: &[f32],
-    part: f32,
-    xs: &[Between],
-    channels: usize,
-    out: &mut [f32],
-) {
-    for (out, x) in out.chunks_exact_mut(channels).zip(xs) {
-        let (left, right) = (x.lower * channels, x.upper * channels);
-        for (c, out) in out.iter_mut().enumerate() {
-            let upper = top[left + c] + (top[right + c] - top[left + c]) * x.part;
-            let lower = bottom[left + c] + (bottom[right + c] - bottom[left + c]) * x.part;
-            *out = upper + (lower - upper) * part;
-        }
-    }
 }
 
 #[derive(Debug)]
@@ -102,13 +121,14 @@ impl Kernel for ResizeBilinearGrad {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let par = Parallel::new(ctx.parallelism());
         let (grads, original) = (ctx.input(0)?, ctx.input(1)?);
         let (from, to) = gradient_sizes(grads, original)?;
         let values = grads.values::<f32>()?;
         let output = dispatch!(
             original.dtype(),
             [f32, f64, f16, bf16],
-            T => gradient::<T>(self.0, values, from, to)?,
+            T => gradient::<T>(par, self.0, values, from, to)?,
             else => return Err(internal!("a gradient of {} images", original.dtype()))
         );
         ctx.set_output(0, output);
@@ -131,31 +151,35 @@ pub(super) fn gradient_sizes(grads: &Tensor, original: &Tensor) -> Result<(Image
 }
 
 fn gradient<T: Gradient>(
+    par: Parallel,
     alignment: Alignment,
     grads: &[f32],
     from: Images,
     to: Images,
 ) -> Result<Tensor> {
-    let ys = Between::all(alignment, to.height, from.height);
-    let xs = Between::all(alignment, to.width, from.width);
+    let ys = places(alignment, to.height, from.height);
+    let xs = places(alignment, to.width, from.width);
     Tensor::build(to.shape()?, |out: &mut [T]| {
-        out.fill(T::default());
-        let mut pixels = grads.chunks_exact(from.channels.max(1));
-        for image in 0..from.batch {
-            for y in &ys {
-                for x in &xs {
-                    let Some(pixel) = pixels.next() else { return };
-                    for (row, y_part) in [(y.lower, 1.0 - y.part), (y.upper, y.part)] {
-                        for (column, x_part) in [(x.lower, 1.0 - x.part), (x.upper, x.part)] {
-                            let place = &mut out[to.offset(image, row, column)..];
-                            for (out, grad) in place.iter_mut().zip(pixel) {
-                                *out += T::from_f32(grad * y_part * x_part);
+        let images = (rows(grads, from.batch), rows_mut(out, from.batch));
+        par.for_each(images, 1, |_, (grads, out)| {
+            out.data.fill(T::default());
+            let mut pixels = grads.data.chunks_exact(from.channels.max(1));
+            for image in 0..out.count {
+                for y in &ys {
+                    for x in &xs {
+                        let Some(pixel) = pixels.next() else { return };
+                        for (row, y_part) in [(y.lower, 1.0 - y.part), (y.upper, y.part)] {
+                            for (column, x_part) in [(x.lower, 1.0 - x.part), (x.upper, x.part)] {
+                                let place = &mut out.data[to.offset(image, row, column)..];
+                                for (out, grad) in place.iter_mut().zip(pixel) {
+                                    *out += T::from_f32(grad * y_part * x_part);
+                                }
                             }
                         }
                     }
                 }
             }
-        }
+        });
     })
 }
 

@@ -4,6 +4,8 @@ use half::{bf16, f16};
 use tensorfleet_framework::{
     Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, cpu,
 };
+use tensorfleet_kernels::Parallel;
+use tensorfleet_kernels::parallel::rows_mut;
 use tensorfleet_tensor::{Element, Result, Tensor, dispatch, internal, invalid_argument};
 
 use super::grid::Alignment;
@@ -59,6 +61,7 @@ impl Kernel for ResizeNearest {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let par = Parallel::new(ctx.parallelism());
         let images = ctx.input(0)?;
         let (from, to) = resized(images, ctx.input(1)?)?;
         let ys = nearest(self.0, from.height, to.height);
@@ -68,20 +71,36 @@ impl Kernel for ResizeNearest {
         let pixel = from.channels * size;
         let source = images.raw();
         let output = Tensor::build_raw(images.dtype(), to.shape()?, |out| {
-            let mut places = out.chunks_exact_mut(pixel);
-            for image in 0..to.batch {
-                for &y in &ys {
-                    let row = &source[from.offset(image, y, 0) * size..];
-                    for (&x, out) in xs.iter().zip(&mut places) {
-                        out.copy_from_slice(&row[x * pixel..(x + 1) * pixel]);
+            let rows = rows_mut(out, to.batch * to.height);
+            par.for_each(rows, 1 + 16 * 1024 / (to.width * pixel).max(1), |range, rows| {
+                for (index, out) in range.zip(rows.data.chunks_exact_mut(to.width * pixel)) {
+                    let y = ys[index % to.height];
+                    let row = &source[from.offset(index / to.height, y, 0) * size..];
+                    match pixel {
+                        1 => pick::<1>(row, &xs, out),
+                        3 => pick::<3>(row, &xs, out),
+                        4 => pick::<4>(row, &xs, out),
+                        12 => pick::<12>(row, &xs, out),
+                        16 => pick::<16>(row, &xs, out),
+                        _ => {
+                            for (&x, out) in xs.iter().zip(out.chunks_exact_mut(pixel)) {
+                                out.copy_from_slice(&row[x * pixel..(x + 1) * pixel]);
+                            }
+                        }
                     }
                 }
-            }
+            });
             Ok(())
         })?;
         ctx.set_output(0, output);
         Ok(())
     }
+}
+
+/// Copies pixels of a known size, which needs no call for each.
+fn pick<const PIXEL: usize>(row: &[u8], xs: &[usize], out: &mut [u8]) {
+    let (row, out) = (row.as_chunks::<PIXEL>().0, out.as_chunks_mut::<PIXEL>().0);
+    out.iter_mut().zip(xs).for_each(|(out, &x)| *out = row[x]);
 }
 
 #[derive(Debug)]

@@ -1,9 +1,10 @@
 //! `QuantizedResizeBilinear`: as `ResizeBilinear`, in fixed point.
 
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_kernels::resize::Between;
 use tensorfleet_tensor::{DType, QInt32, QUInt8, Result, Tensor, invalid_argument};
 
-use super::grid::{Alignment, Between};
+use super::grid::{Alignment, places};
 use super::pixels::{Images, resized};
 use super::resize_bilinear::resize;
 use crate::quantized::range::{Quantized, Range};
@@ -60,8 +61,8 @@ impl QuantizedResize {
     ) -> Result<Tensor> {
         let one = 1i64 << point;
         let part = |place: &Between| (place.part * one as f32) as i64;
-        let ys = Between::all(self.0, from.height, to.height);
-        let xs = Between::all(self.0, from.width, to.width);
+        let ys = places(self.0, from.height, to.height);
+        let xs = places(self.0, from.width, to.width);
         let values = images.values::<T>()?;
         Tensor::build(to.shape()?, |out: &mut [T]| {
             let mut pixels = out.chunks_exact_mut(to.channels);

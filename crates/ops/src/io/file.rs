@@ -1,14 +1,14 @@
 //! Whole files: `ReadFile`, `WriteFile`, `MatchingFiles`, `ImmutableConst`.
 
 use bytes::Bytes;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_files::FileSystem;
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, Nature, Op, cpu};
 use tensorfleet_tensor::{
     DType, Result, Shape, Tensor, internal, invalid_argument, resource_exhausted,
     unimplemented_error,
 };
 
 use super::text;
-use crate::record::files;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -16,6 +16,7 @@ pub(super) const OPS: &[Op] = &[
         outputs: &["tensor: dtype"],
         attrs: &["dtype: type", "shape: shape", "memory_region_name: string"],
         kernels: &[cpu::<ImmutableConst>()],
+        nature: Nature::READS_OUTSIDE,
         ..Op::DEFAULT
     },
     Op {
@@ -23,6 +24,7 @@ pub(super) const OPS: &[Op] = &[
         inputs: &["pattern: string"],
         outputs: &["filenames: string"],
         kernels: &[cpu::<MatchingFiles>()],
+        nature: Nature::READS_OUTSIDE,
         ..Op::DEFAULT
     },
     Op {
@@ -30,6 +32,7 @@ pub(super) const OPS: &[Op] = &[
         inputs: &["filename: string"],
         outputs: &["contents: string"],
         kernels: &[cpu::<ReadFile>()],
+        nature: Nature::READS_OUTSIDE,
         ..Op::DEFAULT
     },
     Op {
@@ -64,7 +67,7 @@ impl Kernel for ImmutableConst {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let file = files().open(&self.path)?;
+        let file = ctx.step().files().open(&self.path)?;
         if self.dtype == DType::String {
             return Err(unimplemented_error!(
                 "Sorry, DT_STRING is not currently supported for ImmutableConstOp."
@@ -99,7 +102,7 @@ impl Kernel for ReadFile {
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let path = text(ctx.input(0)?, "Input filename")?;
-        let file = files().open(&path)?;
+        let file = ctx.step().files().open(&path)?;
         let len = usize::try_from(file.len())
             .map_err(|_| resource_exhausted!("{path} does not fit into memory"))?;
         let mut contents = vec![0; len];
@@ -114,11 +117,8 @@ impl Kernel for ReadFile {
 }
 
 /// Writes a file, making the directories on its way.
-pub(crate) fn write_file(path: &str, contents: &[u8]) -> Result<()> {
-    let files = files();
-    for (end, _) in path.match_indices('/').filter(|(end, _)| *end > 0) {
-        files.create_dir(&path[..end])?;
-    }
+pub(crate) fn write_file(files: &dyn FileSystem, path: &str, contents: &[u8]) -> Result<()> {
+    files.create_dirs(&path[..path.rfind('/').map_or(0, |end| end + 1)])?;
     let mut file = files.create(path)?;
     file.append(contents)?;
     file.finish()
@@ -138,7 +138,7 @@ impl Kernel for WriteFile {
             [contents] => contents.clone(),
             _ => Bytes::new(),
         };
-        write_file(&path, &contents)
+        write_file(&*ctx.step().files(), &path, &contents)
     }
 
     fn blocks(&self) -> bool {
@@ -162,9 +162,9 @@ impl Kernel for MatchingFiles {
                 patterns.shape()
             ));
         }
-        let mut found = Vec::new();
+        let (files, mut found) = (ctx.step().files(), Vec::new());
         for pattern in patterns.strings()? {
-            found.extend(files().glob(&String::from_utf8_lossy(pattern))?);
+            found.extend(files.glob(&String::from_utf8_lossy(pattern))?);
         }
         found.sort();
         let names: Vec<Bytes> = found.into_iter().map(Bytes::from).collect();

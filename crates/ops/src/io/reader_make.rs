@@ -187,13 +187,16 @@ impl Kernel for Make {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let files = ctx.step().files();
         self.named.output(ctx, |_| {
             let (source, saves_state): (Box<dyn Source>, bool) = match self.kind {
-                Kind::FixedLength(layout) => (Box::new(FixedLength::new(layout)), false),
+                Kind::FixedLength(layout) => (Box::new(FixedLength::new(files, layout)), false),
                 Kind::Identity => (Box::new(Identity::default()), true),
-                Kind::TextLines { skip } => (Box::new(TextLines::new(skip)), false),
-                Kind::TfRecords(compression) => (Box::new(TfRecords::new(compression)), false),
-                Kind::WholeFile => (Box::new(WholeFile::default()), true),
+                Kind::TextLines { skip } => (Box::new(TextLines::new(files, skip)), false),
+                Kind::TfRecords(compression) => {
+                    (Box::new(TfRecords::new(files, compression)), false)
+                }
+                Kind::WholeFile => (Box::new(WholeFile::new(files)), true),
             };
             Ok(Reader::new(format!("{} '{}'", self.class, self.node), source, saves_state))
         })?;

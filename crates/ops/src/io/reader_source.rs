@@ -1,11 +1,13 @@
 //! Where the records of a reader come from: the ways to cut a file into records.
 
 use std::fmt;
+use std::sync::Arc;
 
 use bytes::Bytes;
+use tensorfleet_files::FileSystem;
 use tensorfleet_tensor::{Result, resource_exhausted};
 
-use crate::record::{Compression, RecordReader, Stream, files};
+use crate::record::{Compression, RecordReader, Stream};
 
 /// A record, named by its file and its place in it.
 #[derive(Debug)]
@@ -35,8 +37,8 @@ fn path(work: &Bytes) -> String {
     String::from_utf8_lossy(work).into_owned()
 }
 
-fn open(work: &Bytes, compression: Compression) -> Result<Stream> {
-    Stream::open(&*files(), &path(work), compression, None)
+fn open(files: &dyn FileSystem, work: &Bytes, compression: Compression) -> Result<Stream> {
+    Stream::open(files, &path(work), compression, None)
 }
 
 fn place(work: &Bytes, place: impl fmt::Display) -> Bytes {
@@ -71,9 +73,16 @@ impl Source for Identity {
 }
 
 /// A file is one record.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct WholeFile {
+    files: Arc<dyn FileSystem>,
     work: Option<Bytes>,
+}
+
+impl WholeFile {
+    pub(super) fn new(files: Arc<dyn FileSystem>) -> WholeFile {
+        WholeFile { files, work: None }
+    }
 }
 
 impl Source for WholeFile {
@@ -85,7 +94,7 @@ impl Source for WholeFile {
     fn next(&mut self) -> Result<Option<Record>> {
         let Some(work) = self.work.as_ref() else { return Ok(None) };
         let path = path(work);
-        let file = files().open(&path)?;
+        let file = self.files.open(&path)?;
         let len = usize::try_from(file.len())
             .map_err(|_| resource_exhausted!("{path} does not fit into memory"))?;
         let mut contents = vec![0; len];
@@ -107,21 +116,22 @@ impl Source for WholeFile {
 /// Lines, counted from one.
 #[derive(Debug)]
 pub(super) struct TextLines {
+    files: Arc<dyn FileSystem>,
     skip: u64,
     open: Option<(Bytes, Stream)>,
     line: u64,
 }
 
 impl TextLines {
-    pub(super) fn new(skip: u64) -> TextLines {
-        TextLines { skip, open: None, line: 0 }
+    pub(super) fn new(files: Arc<dyn FileSystem>, skip: u64) -> TextLines {
+        TextLines { files, skip, open: None, line: 0 }
     }
 }
 
 impl Source for TextLines {
     fn start(&mut self, work: &Bytes) -> Result<()> {
         self.line = 0;
-        let mut stream = open(work, Compression::None)?;
+        let mut stream = open(&*self.files, work, Compression::None)?;
         while self.line < self.skip && stream.line()?.is_some() {
             self.line += 1;
         }
@@ -147,19 +157,21 @@ impl Source for TextLines {
 /// Records of a `TFRecord` file, named by their offsets.
 #[derive(Debug)]
 pub(super) struct TfRecords {
+    files: Arc<dyn FileSystem>,
     compression: Compression,
     open: Option<(Bytes, RecordReader)>,
 }
 
 impl TfRecords {
-    pub(super) fn new(compression: Compression) -> TfRecords {
-        TfRecords { compression, open: None }
+    pub(super) fn new(files: Arc<dyn FileSystem>, compression: Compression) -> TfRecords {
+        TfRecords { files, compression, open: None }
     }
 }
 
 impl Source for TfRecords {
     fn start(&mut self, work: &Bytes) -> Result<()> {
-        self.open = Some((work.clone(), RecordReader::new(open(work, self.compression)?)));
+        let stream = open(&*self.files, work, self.compression)?;
+        self.open = Some((work.clone(), RecordReader::new(stream)));
         Ok(())
     }
 
@@ -194,6 +206,7 @@ pub(super) struct Layout {
 /// Records of one size, counted from zero.
 #[derive(Debug)]
 pub(super) struct FixedLength {
+    files: Arc<dyn FileSystem>,
     layout: Layout,
     open: Option<(Bytes, Stream)>,
     /// What was read ahead: a record is one only if the footer still fits behind it.
@@ -202,14 +215,14 @@ pub(super) struct FixedLength {
 }
 
 impl FixedLength {
-    pub(super) fn new(layout: Layout) -> FixedLength {
-        FixedLength { layout, open: None, ahead: Vec::new(), count: 0 }
+    pub(super) fn new(files: Arc<dyn FileSystem>, layout: Layout) -> FixedLength {
+        FixedLength { files, layout, open: None, ahead: Vec::new(), count: 0 }
     }
 }
 
 impl Source for FixedLength {
     fn start(&mut self, work: &Bytes) -> Result<()> {
-        let mut stream = open(work, self.layout.compression)?;
+        let mut stream = open(&*self.files, work, self.layout.compression)?;
         self.ahead.clear();
         self.count = 0;
         stream.skip(self.layout.header)?;

@@ -3,10 +3,11 @@
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
+use tensorfleet_files::FileSystem;
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
 use tensorfleet_tensor::{Result, Shape, Tensor, invalid_argument, not_found, out_of_range};
 
-use crate::record::{Compression, RecordReader, Stream, files};
+use crate::record::{Compression, RecordReader, Stream};
 
 pub(super) const OPS: &[Op] = &[Op {
     name: "RecordInput",
@@ -88,8 +89,9 @@ impl Kernel for RecordInput {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let files = ctx.step().files();
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let records = (0..self.batch).map(|_| self.record(&mut state).map(Bytes::from));
+        let records = (0..self.batch).map(|_| self.record(&*files, &mut state).map(Bytes::from));
         let records = records.collect::<Result<Vec<_>>>()?;
         drop(state);
         ctx.set_output(0, Tensor::from_strings(Shape::vector(records.len()), records)?);
@@ -103,12 +105,12 @@ impl Kernel for RecordInput {
 
 impl RecordInput {
     /// Draws the next record.
-    fn record(&self, state: &mut State) -> Result<Vec<u8>> {
-        self.fill(state)?;
+    fn record(&self, files: &dyn FileSystem, state: &mut State) -> Result<Vec<u8>> {
+        self.fill(files, state)?;
         if state.buffer.is_empty() {
             // Only when all records of an epoch are gone does the next one begin.
-            self.begin_epoch(state)?;
-            self.fill(state)?;
+            self.begin_epoch(files, state)?;
+            self.fill(files, state)?;
         }
         if state.buffer.is_empty() {
             return Err(out_of_range!("there are no records in files of {}", self.pattern));
@@ -118,7 +120,7 @@ impl RecordInput {
     }
 
     /// Reads until the buffer is full or the epoch has no more records.
-    fn fill(&self, state: &mut State) -> Result<()> {
+    fn fill(&self, files: &dyn FileSystem, state: &mut State) -> Result<()> {
         while state.buffer.len() < self.buffer {
             let record = match &mut state.current {
                 Some(reader) => reader.read()?,
@@ -132,15 +134,15 @@ impl RecordInput {
                 state.current = None;
                 break;
             };
-            let stream = Stream::open(&*files(), &name, self.compression, None)?;
+            let stream = Stream::open(files, &name, self.compression, None)?;
             state.current = Some(RecordReader::new(stream));
         }
         Ok(())
     }
 
     /// Lists the files in a new order.
-    fn begin_epoch(&self, state: &mut State) -> Result<()> {
-        let mut names = files().glob(&self.pattern)?;
+    fn begin_epoch(&self, files: &dyn FileSystem, state: &mut State) -> Result<()> {
+        let mut names = files.glob(&self.pattern)?;
         if names.is_empty() {
             return Err(not_found!("Found no files at {}", self.pattern));
         }

@@ -2,8 +2,10 @@
 //! of an old matrix in their new places.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use tensorfleet_checkpoint::Checkpoint;
+use tensorfleet_files::FileSystem;
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
 use tensorfleet_tensor::{
     DType, Result, Shape, Tensor, failed_precondition, invalid_argument, not_found, out_of_range,
@@ -11,7 +13,7 @@ use tensorfleet_tensor::{
 };
 
 use super::text;
-use crate::record::{Compression, Stream, files};
+use crate::record::{Compression, Stream};
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -70,9 +72,10 @@ impl Kernel for VocabRemapping {
         if new_name.is_empty() || old_name.is_empty() {
             return Err(invalid_argument!("new vocab filename cannot be empty."));
         }
-        let old = self.old_entries(&old_name)?;
+        let files = ctx.step().files();
+        let old = self.old_entries(&*files, &old_name)?;
         let mut remapping = Vec::new();
-        for line in lines(&new_name)?.skip(self.offset).take(self.count) {
+        for line in lines(&*files, &new_name)?.skip(self.offset).take(self.count) {
             remapping.push(old.get(&line?).copied().unwrap_or(-1));
         }
         if remapping.len() < self.count {
@@ -93,13 +96,13 @@ impl Kernel for VocabRemapping {
 
 impl VocabRemapping {
     /// The lines of the old vocabulary, and their numbers.
-    fn old_entries(&self, name: &str) -> Result<HashMap<Vec<u8>, i64>> {
+    fn old_entries(&self, files: &dyn FileSystem, name: &str) -> Result<HashMap<Vec<u8>, i64>> {
         if self.old_size == 0 {
             return Err(out_of_range!("Finished reading 0 of lines from {name}"));
         }
         let wanted = usize::try_from(self.old_size).unwrap_or(usize::MAX);
         let mut entries = HashMap::new();
-        for (number, line) in lines(name)?.take(wanted).enumerate() {
+        for (number, line) in lines(files, name)?.take(wanted).enumerate() {
             let (line, number) = (line?, number as i64);
             if let Some(earlier) = entries.insert(line.clone(), number) {
                 return Err(failed_precondition!(
@@ -122,8 +125,11 @@ impl VocabRemapping {
     }
 }
 
-fn lines(name: &str) -> Result<impl Iterator<Item = Result<Vec<u8>>> + use<>> {
-    let mut file = Stream::open(&*files(), name, Compression::None, None)?;
+fn lines(
+    files: &dyn FileSystem,
+    name: &str,
+) -> Result<impl Iterator<Item = Result<Vec<u8>>> + use<>> {
+    let mut file = Stream::open(files, name, Compression::None, None)?;
     Ok(std::iter::from_fn(move || file.line().transpose()))
 }
 
@@ -167,7 +173,9 @@ impl Kernel for RemapMatrix {
         let (rows, columns) = (rows.values::<i64>()?, columns.values::<i64>()?);
         check_distinct(rows)?;
         check_distinct(columns)?;
-        let matrix = self.old_matrix(&text(path, "ckpt_path")?, &text(name, "old_tensor_name")?)?;
+        let files = ctx.step().files();
+        let (path, named) = (text(path, "ckpt_path")?, text(name, "old_tensor_name")?);
+        let matrix = self.old_matrix(files, &path, &named)?;
         let all: Vec<i64> = (0..matrix.dims()[1] as i64).collect();
         if keeps_columns && matrix.dims()[1] as i64 != self.columns {
             return Err(invalid_argument!(
@@ -191,8 +199,8 @@ impl Kernel for RemapMatrix {
 }
 
 impl RemapMatrix {
-    fn old_matrix(&self, path: &str, name: &str) -> Result<Tensor> {
-        let checkpoint = Checkpoint::open(files(), path)?;
+    fn old_matrix(&self, files: Arc<dyn FileSystem>, path: &str, name: &str) -> Result<Tensor> {
+        let checkpoint = Checkpoint::open(files, path)?;
         let found = checkpoint.tensors()?.into_iter().find(|(found, ..)| found == name);
         let Some((_, dtype, shape)) = found else {
             return Err(not_found!("Key {name} not found in checkpoint"));

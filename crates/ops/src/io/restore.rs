@@ -6,7 +6,6 @@ use tensorfleet_tensor::{DType, Result};
 
 use super::save::check_names;
 use super::text;
-use crate::record::files;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -49,7 +48,7 @@ impl Kernel for RestoreV2 {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let prefix = text(ctx.input(0)?, "Input prefix")?.into_owned();
         let (names, slices) = check_names(ctx.input(1)?, Some(ctx.input(2)?), self.0.len())?;
-        let checkpoint = Checkpoint::open(files(), &prefix)?;
+        let checkpoint = Checkpoint::open(ctx.step().files(), &prefix)?;
         let mut tensors = Vec::with_capacity(self.0.len());
         for ((name, slice), dtype) in names.iter().zip(slices.unwrap_or_default()).zip(&self.0) {
             let (name, slice) = (String::from_utf8_lossy(name), String::from_utf8_lossy(slice));
@@ -82,7 +81,8 @@ impl Kernel for Restore {
             2 => "".into(),
             _ => text(ctx.input(2)?, "Input shape_and_slice")?,
         };
-        let tensor = Checkpoint::open_v1(&*files(), &pattern)?.restore(&name, &slice, self.0)?;
+        let tensor =
+            Checkpoint::open_v1(&*ctx.step().files(), &pattern)?.restore(&name, &slice, self.0)?;
         ctx.set_output(0, tensor);
         Ok(())
     }

@@ -6,7 +6,6 @@ use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
 use tensorfleet_tensor::{Result, Tensor, invalid_argument};
 
 use super::text;
-use crate::record::files;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -87,7 +86,7 @@ impl Kernel for SaveV2 {
         let (names, slices) =
             check_names(ctx.input(1)?, Some(ctx.input(2)?), ctx.num_inputs() - FIRST)?;
         let slices = slices.unwrap_or_default();
-        let mut writer = bundle::Writer::new(files(), &prefix)?;
+        let mut writer = bundle::Writer::new(ctx.step().files(), &prefix)?;
         for (i, (name, slice)) in names.iter().zip(slices).enumerate() {
             let tensor = ctx.input(FIRST + i)?;
             if slice.is_empty() {
@@ -118,7 +117,7 @@ impl Kernel for Save {
         const FIRST: usize = 2;
         let path = text(ctx.input(0)?, "Input filename")?;
         let (names, _) = check_names(ctx.input(1)?, None, ctx.num_inputs() - FIRST)?;
-        let mut writer = v1::Writer::new(files(), &path);
+        let mut writer = v1::Writer::new(ctx.step().files(), &path);
         for (i, name) in names.iter().enumerate() {
             writer.add(&String::from_utf8_lossy(name), ctx.input(FIRST + i)?)?;
         }
@@ -143,7 +142,7 @@ impl Kernel for SaveSlices {
         let path = text(ctx.input(0)?, "Input filename")?;
         let (names, slices) =
             check_names(ctx.input(1)?, Some(ctx.input(2)?), ctx.num_inputs() - FIRST)?;
-        let mut writer = v1::Writer::new(files(), &path);
+        let mut writer = v1::Writer::new(ctx.step().files(), &path);
         for (i, (name, slice)) in names.iter().zip(slices.unwrap_or_default()).enumerate() {
             let (name, tensor) = (String::from_utf8_lossy(name), ctx.input(FIRST + i)?);
             if slice.is_empty() {
@@ -181,7 +180,7 @@ impl Kernel for MergeV2Checkpoints {
         let prefixes: Vec<_> =
             prefixes.strings()?.iter().map(|prefix| String::from_utf8_lossy(prefix)).collect();
         let prefixes: Vec<&str> = prefixes.iter().map(|prefix| &**prefix).collect();
-        bundle::merge(&files(), &prefixes, &destination, self.0)
+        bundle::merge(&ctx.step().files(), &prefixes, &destination, self.0)
     }
 
     fn blocks(&self) -> bool {

@@ -13,7 +13,7 @@ use tensorfleet_tensor::{DType, Result, Tensor, dispatch, internal, invalid_argu
 use super::batch::{matrix_at, matrix_size};
 use super::gradient::{Factor, product};
 use super::matrix::Matrix;
-use super::scalar::{Scalar, add_scaled};
+use super::scalar::Scalar;
 use super::triangular::{check_rows, line_up, solve_aligned};
 use crate::broadcast::Alignment;
 use crate::math::reduce_batch;
@@ -110,7 +110,7 @@ impl BandedSolve {
                     bands[(band(distance), i)]
                 };
                 let (source, target) = x.row_and_mut(j, i);
-                add_scaled(target, -factor, source);
+                S::add_scaled(target, -factor, source);
             }
             let pivot = bands[(band(0), i)];
             let pivot = if self.adjoint { pivot.conjugate() } else { pivot };

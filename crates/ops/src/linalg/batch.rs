@@ -66,6 +66,11 @@ pub(super) fn matrix_at<T>(values: &[T], (rows, columns): (usize, usize), index:
     &values[index * rows * columns..(index + 1) * rows * columns]
 }
 
+/// The threads that work on one matrix of a batch: all where it is the only one.
+pub(super) fn inside(par: Parallel, count: usize) -> Parallel {
+    if count == 1 { par } else { Parallel::SERIAL }
+}
+
 /// Cuts each output into one part for each of `count` matrices and runs `f` on the parts. The
 /// error of the first matrix that fails is returned.
 pub(super) fn for_each_matrix<O: Send, const N: usize>(

@@ -8,15 +8,16 @@ use tensorfleet_framework::{
     Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, Value, cpu,
 };
 use tensorfleet_kernels::Parallel;
+use tensorfleet_kernels::gemm::MatMut;
 use tensorfleet_tensor::{DType, Result, Tensor, dispatch, internal, invalid_argument};
 
 use super::batch::{
-    check_batches, count, cubic_cost, for_each_matrix, matrix_at, matrix_size, square,
+    check_batches, count, cubic_cost, for_each_matrix, inside, matrix_at, matrix_size, square,
 };
 use super::gradient::{Factor, adjoint, lower_with_half_diagonal, product, with_adjoint};
 use super::matrix::Matrix;
-use super::scalar::{Scalar, dot, real};
-use super::triangular::{Triangle, solve_in_place};
+use super::scalar::{Scalar, real};
+use super::triangular::{BLOCK, Triangle, solve_in_place};
 use crate::shapes;
 
 use DType::{Complex64, Complex128, Double, Float as Single};
@@ -57,21 +58,44 @@ pub(super) const OPS: &[Op] = &[
 
 /// The lower triangular factor, from the lower triangle of a matrix; nothing if the matrix is not
 /// positive.
-pub(super) fn factor<S: Scalar>(a: &Matrix<S>) -> Option<Matrix<S>> {
+///
+/// It is found as rows of its adjoint, some at a time: one product takes off what earlier rows say,
+/// and the rows of a block then learn from each other.
+pub(super) fn factor<S: Scalar>(par: Parallel, a: &Matrix<S>) -> Option<Matrix<S>> {
     let n = a.rows;
     let mut l = Matrix::zeros(n, n);
-    for i in 0..n {
-        for j in 0..=i {
-            let sum = dot(&l.row(j)[..j], &l.row(i)[..j]);
-            let rest = a[(i, j)] - sum;
-            if i == j {
-                let square = rest.re();
-                if square <= S::Real::zero() || square.is_nan() {
-                    return None;
-                }
-                l[(i, i)] = S::from_real(Float::sqrt(square));
-            } else {
-                l[(i, j)] = rest / l[(j, j)];
+    for start in (0..n).step_by(BLOCK) {
+        let end = n.min(start + BLOCK);
+        let mut block = Matrix::zeros(end - start, n - start);
+        for i in start..n {
+            for (j, value) in a.row(i)[start..end.min(i + 1)].iter().enumerate() {
+                block[(j, i - start)] = value.conjugate();
+            }
+        }
+        if start > 0 {
+            let earlier = |rows| l.view(rows, 0..start);
+            let (left, right) = (earlier(start..end), earlier(start..n).adjoint_if(true));
+            let rest = MatMut::new(&mut block.values, end - start, n - start);
+            S::add_product(par, -S::one(), left, right, rest);
+        }
+        for j in 0..end - start {
+            for p in 0..j {
+                let factor = -block[(p, j)].conjugate();
+                let (source, target) = block.row_and_mut(p, j);
+                S::add_scaled(&mut target[j..], factor, &source[j..]);
+            }
+            let square = block[(j, j)].re();
+            if square <= S::Real::zero() || square.is_nan() {
+                return None;
+            }
+            let root = S::from_real(Float::sqrt(square));
+            let row = &mut block.row_mut(j)[j..];
+            row[0] = root;
+            row[1..].iter_mut().for_each(|value| *value /= root);
+        }
+        for i in start..n {
+            for (j, value) in l.row_mut(i)[start..end.min(i + 1)].iter_mut().enumerate() {
+                *value = block[(j, i - start)].conjugate();
             }
         }
     }
@@ -108,9 +132,10 @@ impl Kernel for Cholesky {
 fn factor_all<S: Scalar>(par: Parallel, input: &Tensor) -> Result<Tensor> {
     let size = matrix_size(input);
     let values = input.values::<S>()?;
+    let inside = inside(par, count(input));
     Tensor::try_build(input.shape().clone(), |out: &mut [S]| {
         for_each_matrix(par, count(input), [out], |index, [out]| {
-            match factor(&Matrix::from_slice(size, matrix_at(values, size, index))) {
+            match factor(inside, &Matrix::from_slice(size, matrix_at(values, size, index))) {
                 Some(l) => out.copy_from_slice(&l.values),
                 // TensorFlow says by NaN that there is no factor, and trains on.
                 None => out.fill(S::from_real(Float::nan())),
@@ -177,9 +202,9 @@ fn gradient<S: Scalar>(l: &Matrix<S>, grad: &Matrix<S>) -> Matrix<S> {
     for i in 0..n {
         p[(i, i)] *= half;
     }
-    solve_in_place(&adjoint, Triangle::Upper, &mut p);
+    solve_in_place(Parallel::SERIAL, &adjoint, Triangle::Upper, &mut p);
     let mut p = p.adjoint();
-    solve_in_place(&adjoint, Triangle::Upper, &mut p);
+    solve_in_place(Parallel::SERIAL, &adjoint, Triangle::Upper, &mut p);
     let mut sum = p.adjoint();
     for (sum, other) in sum.values.iter_mut().zip(&p.values) {
         *sum = (*sum + *other) * half;

@@ -10,7 +10,7 @@ use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{DType, Result, Tensor, dispatch, internal};
 
 use super::batch::{
-    batch_shape, count, cubic_cost, for_each_matrix, matrix_at, matrix_size, square,
+    batch_shape, count, cubic_cost, for_each_matrix, inside, matrix_at, matrix_size, square,
 };
 use super::factors::Factors;
 use super::gradient::per_matrix;
@@ -130,8 +130,9 @@ fn for_each_factors<S: Scalar, const N: usize>(
         *slice = Some(output.values_mut::<S>()?);
     }
     let slices = slices.map(|slice| slice.expect("every output was just made"));
+    let inside = inside(par, count(input));
     for_each_matrix(par, count(input), slices, |index, out| {
-        f(&Factors::new(Matrix::from_slice(size, matrix_at(values, size, index))), out);
+        f(&Factors::new(inside, Matrix::from_slice(size, matrix_at(values, size, index))), out);
         Ok(())
     })?;
     Ok(outputs)

@@ -166,7 +166,7 @@ fn triangular_logarithm(t: &Matrix<C>) -> Matrix<C> {
         for i in 0..n {
             denominator[(i, i)] += 1.0;
         }
-        let part = Factors::new(denominator).solve(&x);
+        let part = Factors::new(Parallel::SERIAL, denominator).solve(Parallel::SERIAL, &x);
         for (sum, part) in logarithm.values.iter_mut().zip(&part.values) {
             *sum += part * weight;
         }

@@ -8,7 +8,7 @@ use std::ops::Range;
 use num_traits::{Float, Zero};
 
 use super::matrix::Matrix;
-use super::scalar::{Scalar, add_scaled, norm_sqr};
+use super::scalar::{Scalar, norm_sqr};
 
 /// The matrix `1 - tau v v*` with `v = (1, tail)`, unitary.
 #[derive(Clone, Debug)]
@@ -52,11 +52,11 @@ impl<S: Scalar> Reflector<S> {
         }
         let mut sums = matrix.row(top)[left..].to_vec();
         for (i, v) in self.tail.iter().enumerate() {
-            add_scaled(&mut sums, v.conjugate(), &matrix.row(top + 1 + i)[left..]);
+            S::add_scaled(&mut sums, v.conjugate(), &matrix.row(top + 1 + i)[left..]);
         }
-        add_scaled(&mut matrix.row_mut(top)[left..], -self.tau, &sums);
+        S::add_scaled(&mut matrix.row_mut(top)[left..], -self.tau, &sums);
         for (i, &v) in self.tail.iter().enumerate() {
-            add_scaled(&mut matrix.row_mut(top + 1 + i)[left..], -self.tau * v, &sums);
+            S::add_scaled(&mut matrix.row_mut(top + 1 + i)[left..], -self.tau * v, &sums);
         }
     }
 
@@ -78,10 +78,10 @@ impl<S: Scalar> Reflector<S> {
         let conjugated: Vec<S> = self.tail.iter().map(|v| v.conjugate()).collect();
         for row in rows {
             let row = &mut matrix.row_mut(row)[left..left + 1 + self.tail.len()];
-            let sum = row[1..].iter().zip(&self.tail).fold(row[0], |sum, (&a, &v)| sum + a * v);
+            let sum = row[0] + S::dot(&conjugated, &row[1..]);
             let factor = -self.tau * sum;
             row[0] += factor;
-            add_scaled(&mut row[1..], factor, &conjugated);
+            S::add_scaled(&mut row[1..], factor, &conjugated);
         }
     }
 }

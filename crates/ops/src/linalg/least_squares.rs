@@ -132,10 +132,10 @@ fn normal_equations<S: Scalar>(a: &Matrix<S>, b: Matrix<S>, l2: S::Real) -> Opti
     for i in 0..gramian.rows {
         gramian[(i, i)] += S::from_real(l2);
     }
-    let l = cholesky::factor(&gramian)?;
+    let l = cholesky::factor(Parallel::SERIAL, &gramian)?;
     let mut x = if is_tall { adjoint.product(&b) } else { b };
-    solve_in_place(&l, Triangle::Lower, &mut x);
-    solve_in_place(&l.adjoint(), Triangle::Upper, &mut x);
+    solve_in_place(Parallel::SERIAL, &l, Triangle::Lower, &mut x);
+    solve_in_place(Parallel::SERIAL, &l.adjoint(), Triangle::Upper, &mut x);
     Some(if is_tall { x } else { adjoint.product(&x) })
 }
 
@@ -156,7 +156,7 @@ fn least_norm<S: Scalar>(a: Matrix<S>, mut b: Matrix<S>) -> Matrix<S> {
     let second = Qr::new(kept.adjoint());
     let u = Matrix::from_slice((rank, rank), &second.r.values[..rank * rank]);
     let mut y = Matrix::from_slice((rank, b.columns), &b.values[..rank * b.columns]);
-    solve_in_place(&u.adjoint(), Triangle::Lower, &mut y);
+    solve_in_place(Parallel::SERIAL, &u.adjoint(), Triangle::Lower, &mut y);
     let y = second.q(rank).product(&y);
     let mut x = Matrix::zeros(columns, b.columns);
     for (i, &column) in order.iter().enumerate() {

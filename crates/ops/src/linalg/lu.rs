@@ -2,6 +2,7 @@
 
 use num_complex::Complex;
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, dispatch, internal, invalid_argument};
 
 use super::batch::{batch_shape, count, cubic_cost, matrix_at, matrix_size, square};
@@ -34,13 +35,14 @@ impl Kernel for Lu {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let par = Parallel::new(ctx.parallelism());
         let input = ctx.input(0)?;
         let size = square(input)?;
         let mut rows = vec![0; count(input) * size];
         let lu = dispatch!(
             input.dtype(),
             [f32, f64, Complex<f32>, Complex<f64>],
-            S => factor::<S>(input, &mut rows)?,
+            S => factor::<S>(par, input, &mut rows)?,
             else => return Err(internal!("Lu was given a {} tensor", input.dtype()))
         );
         let permutation = indices(self.indices, batch_shape(input, &[size])?, &rows)?;
@@ -54,7 +56,7 @@ impl Kernel for Lu {
     }
 }
 
-fn factor<S: Scalar>(input: &Tensor, rows: &mut [usize]) -> Result<Tensor> {
+fn factor<S: Scalar>(par: Parallel, input: &Tensor, rows: &mut [usize]) -> Result<Tensor> {
     let size = matrix_size(input);
     let values = input.values::<S>()?;
     Tensor::try_build(input.shape().clone(), |out: &mut [S]| {
@@ -63,7 +65,8 @@ fn factor<S: Scalar>(input: &Tensor, rows: &mut [usize]) -> Result<Tensor> {
         }
         let parts = out.chunks_exact_mut(size.0 * size.1).zip(rows.chunks_exact_mut(size.0));
         for (index, (out, rows)) in parts.enumerate() {
-            let factors = Factors::new(Matrix::from_slice(size, matrix_at(values, size, index)));
+            let factors =
+                Factors::new(par, Matrix::from_slice(size, matrix_at(values, size, index)));
             if !factors.is_invertible() {
                 return Err(invalid_argument!("Input is not invertible."));
             }

@@ -1,8 +1,11 @@
 //! A matrix in row-major order, with the few operations that decompositions share.
 
-use std::ops::{Index, IndexMut};
+use std::ops::{Index, IndexMut, Range};
 
-use super::scalar::{Scalar, add_scaled};
+use tensorfleet_kernels::Parallel;
+use tensorfleet_kernels::gemm::{Mat, MatMut};
+
+use super::scalar::Scalar;
 
 #[derive(Clone, Debug)]
 pub(super) struct Matrix<S> {
@@ -78,12 +81,18 @@ impl<S: Scalar> Matrix<S> {
 
     pub(super) fn product(&self, other: &Matrix<S>) -> Matrix<S> {
         let mut product = Matrix::zeros(self.rows, other.columns);
-        for i in 0..self.rows {
-            for (k, &factor) in self.row(i).iter().enumerate() {
-                add_scaled(product.row_mut(i), factor, other.row(k));
-            }
-        }
+        let (a, b) =
+            (self.view(0..self.rows, 0..self.columns), other.view(0..other.rows, 0..other.columns));
+        let c = MatMut::new(&mut product.values, self.rows, other.columns);
+        S::add_product(Parallel::SERIAL, S::one(), a, b, c);
         product
+    }
+
+    /// A part of the matrix, to be multiplied.
+    pub(super) fn view(&self, rows: Range<usize>, columns: Range<usize>) -> Mat<'_, S> {
+        let values =
+            &self.values[(rows.start * self.columns + columns.start).min(self.values.len())..];
+        Mat::with_strides(values, rows.len(), columns.len(), self.columns, 1)
     }
 
     pub(super) fn is_finite(&self) -> bool {

@@ -102,9 +102,7 @@ impl<S: Scalar> Rotation<S> {
         let (head, tail) = matrix.values.split_at_mut(high * width);
         let (low, high) = (&mut head[low * width..(low + 1) * width], &mut tail[..width]);
         let (x, y) = if p < q { (low, high) } else { (high, low) };
-        for (x, y) in x.iter_mut().zip(y) {
-            (*x, *y) = self.pair(*x, *y);
-        }
+        S::rotate(x, y, self.c, self.s);
     }
 
     /// Rotates columns `p` and `q` of a matrix.

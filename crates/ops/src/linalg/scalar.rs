@@ -4,6 +4,8 @@ use std::ops::Neg;
 
 use num_complex::Complex;
 use num_traits::{Float, NumAssign, One, Zero};
+use tensorfleet_kernels::gemm::{self, Mat, MatMut};
+use tensorfleet_kernels::{Parallel, vector};
 use tensorfleet_tensor::Element;
 
 /// A real or complex number. Algorithms are written once, for complex numbers; the conjugate of a
@@ -40,7 +42,38 @@ pub(super) trait Scalar: Element + NumAssign + Neg<Output = Self> {
     fn scale(self, factor: Self::Real) -> Self {
         Self::from_parts(self.re() * factor, self.im() * factor)
     }
+
+    /// Adds `alpha * a * b` to `c`.
+    fn add_product(
+        par: Parallel,
+        alpha: Self,
+        a: Mat<'_, Self>,
+        b: Mat<'_, Self>,
+        c: MatMut<'_, Self>,
+    );
+
+    /// The sum of the products of conjugated elements of `a` with elements of `b`.
+    fn dot(a: &[Self], b: &[Self]) -> Self {
+        a.iter().zip(b).fold(Self::zero(), |sum, (&a, &b)| sum + a.conjugate() * b)
+    }
+
+    /// Adds `factor * x` to `y`.
+    fn add_scaled(y: &mut [Self], factor: Self, x: &[Self]) {
+        for (y, &x) in y.iter_mut().zip(x) {
+            *y += factor * x;
+        }
+    }
+
+    /// Turns pairs: `(x, y)` becomes `(c x + conj(s) y, conj(c) y - s x)`.
+    fn rotate(x: &mut [Self], y: &mut [Self], c: Self, s: Self) {
+        for (x, y) in x.iter_mut().zip(y) {
+            (*x, *y) = (c * *x + s.conjugate() * *y, c.conjugate() * *y - s * *x);
+        }
+    }
 }
+
+/// Elements that are not worth the call of a vectorised loop.
+const SHORT: usize = 16;
 
 macro_rules! scalars {
     ($($real:ty),*) => {
@@ -76,6 +109,35 @@ macro_rules! scalars {
                 fn direction(self) -> $real {
                     self.signum()
                 }
+
+                fn add_product(
+                    par: Parallel,
+                    alpha: Self,
+                    a: Mat<'_, Self>,
+                    b: Mat<'_, Self>,
+                    c: MatMut<'_, Self>,
+                ) {
+                    gemm::gemm(par, alpha, a, b, Self::one(), c);
+                }
+
+                fn dot(a: &[$real], b: &[$real]) -> $real {
+                    if a.len() < SHORT {
+                        return a.iter().zip(b).fold(0.0, |sum, (a, b)| sum + a * b);
+                    }
+                    vector::dot(a, b)
+                }
+
+                fn add_scaled(y: &mut [$real], factor: $real, x: &[$real]) {
+                    if x.len() < SHORT {
+                        y.iter_mut().zip(x).for_each(|(y, x)| *y += factor * x);
+                        return;
+                    }
+                    vector::add_scaled(y, factor, x);
+                }
+
+                fn rotate(x: &mut [$real], y: &mut [$real], c: $real, s: $real) {
+                    vector::rotate(x, y, c, s);
+                }
             }
 
             impl Scalar for Complex<$real> {
@@ -104,6 +166,16 @@ macro_rules! scalars {
                 fn root(self) -> Complex<$real> {
                     self.sqrt()
                 }
+
+                fn add_product(
+                    par: Parallel,
+                    alpha: Self,
+                    a: Mat<'_, Self>,
+                    b: Mat<'_, Self>,
+                    c: MatMut<'_, Self>,
+                ) {
+                    gemm::gemm(par, alpha, a, b, Self::one(), c);
+                }
             }
         )*
     };
@@ -116,19 +188,7 @@ pub(super) fn real<R: Float>(value: f64) -> R {
     R::from(value).unwrap_or_else(R::nan)
 }
 
-/// The sum of the products of conjugated elements of `a` with elements of `b`.
-pub(super) fn dot<S: Scalar>(a: &[S], b: &[S]) -> S {
-    a.iter().zip(b).fold(S::zero(), |sum, (&a, &b)| sum + a.conjugate() * b)
-}
-
-/// Adds `factor * x` to `y`.
-pub(super) fn add_scaled<S: Scalar>(y: &mut [S], factor: S, x: &[S]) {
-    for (y, &x) in y.iter_mut().zip(x) {
-        *y += factor * x;
-    }
-}
-
 /// The sum of the squares of absolute values.
 pub(super) fn norm_sqr<S: Scalar>(values: &[S]) -> S::Real {
-    values.iter().fold(S::Real::zero(), |sum, value| sum + value.norm_sqr())
+    S::dot(values, values).re()
 }

@@ -10,7 +10,8 @@ use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{DType, Result, Tensor, dispatch, internal, invalid_argument};
 
 use super::batch::{
-    batch_shape, check_batches, count, cubic_cost, for_each_matrix, matrix_at, matrix_size, square,
+    batch_shape, check_batches, count, cubic_cost, for_each_matrix, inside, matrix_at, matrix_size,
+    square,
 };
 use super::factors::Factors;
 use super::gradient::{Factor, product};
@@ -113,13 +114,14 @@ impl Inverse {
     fn invert<S: Scalar>(&self, par: Parallel, input: &Tensor) -> Result<Tensor> {
         let size = matrix_size(input);
         let values = input.values::<S>()?;
+        let inside = inside(par, count(input));
         Tensor::try_build(input.shape().clone(), |out: &mut [S]| {
             for_each_matrix(par, count(input), [out], |index, [out]| {
-                let factors = Factors::new(operand(values, size, index, self.adjoint));
+                let factors = Factors::new(inside, operand(values, size, index, self.adjoint));
                 if !factors.is_invertible() {
                     return Err(invalid_argument!("Input is not invertible."));
                 }
-                let inverse = factors.solve(&Matrix::identity(size.0, size.1));
+                let inverse = factors.solve(inside, &Matrix::identity(size.0, size.1));
                 out.copy_from_slice(&inverse.values);
                 Ok(())
             })
@@ -170,14 +172,15 @@ impl Solve {
         let shape = batch_shape(matrix, &[size.1, rhs_size.1])?;
         // TensorFlow does not look at matrices without anything to solve for.
         let count = if size.0 == 0 || rhs_size.1 == 0 { 0 } else { count(matrix) };
+        let inside = inside(par, count);
         Tensor::try_build(shape, |out: &mut [S]| {
             for_each_matrix(par, count, [out], |index, [out]| {
-                let factors = Factors::new(operand(a, size, index, self.adjoint));
+                let factors = Factors::new(inside, operand(a, size, index, self.adjoint));
                 if !factors.is_invertible() {
                     return Err(invalid_argument!("Input matrix is not invertible."));
                 }
                 let b = Matrix::from_slice(rhs_size, matrix_at(b, rhs_size, index));
-                out.copy_from_slice(&factors.solve(&b).values);
+                out.copy_from_slice(&factors.solve(inside, &b).values);
                 Ok(())
             })
         })

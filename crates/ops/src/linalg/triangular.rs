@@ -1,17 +1,20 @@
 //! Triangular systems: substitution, and `MatrixTriangularSolve`.
 
+use std::ops::Range;
+
 use num_complex::Complex;
 use tensorfleet_framework::gradient::both;
 use tensorfleet_framework::{
     Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, Value, cpu,
 };
 use tensorfleet_kernels::Parallel;
+use tensorfleet_kernels::gemm::{Mat, MatMut};
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, dispatch, internal, invalid_argument};
 
-use super::batch::{cubic_cost, for_each_matrix, matrix_at, matrix_size, outer};
+use super::batch::{cubic_cost, for_each_matrix, inside, matrix_at, matrix_size, outer};
 use super::gradient::{Factor, band, product};
 use super::matrix::Matrix;
-use super::scalar::{Scalar, add_scaled};
+use super::scalar::Scalar;
 use crate::broadcast::Alignment;
 use crate::math::reduce_batch;
 
@@ -51,14 +54,52 @@ pub(super) enum Triangle {
     Upper,
 }
 
+/// Rows, or columns, that are worked through one by one before a product brings the rest along.
+pub(super) const BLOCK: usize = 32;
+
 /// Replaces each column `b` of a matrix by the solution of `A x = b`.
-pub(super) fn solve_in_place<S: Scalar>(a: &Matrix<S>, triangle: Triangle, b: &mut Matrix<S>) {
-    let n = a.rows;
+pub(super) fn solve_in_place<S: Scalar>(
+    par: Parallel,
+    a: &Matrix<S>,
+    triangle: Triangle,
+    b: &mut Matrix<S>,
+) {
+    let (n, width) = (a.rows, b.columns);
+    if width == 0 {
+        return;
+    }
+    let blocks = n.div_ceil(BLOCK);
+    for block in 0..blocks {
+        let block = if triangle == Triangle::Upper { blocks - 1 - block } else { block };
+        let rows = block * BLOCK..n.min((block + 1) * BLOCK);
+        // What the rows that are known say about these.
+        let (before, rest) = b.values.split_at_mut(rows.start * width);
+        let (these, behind) = rest.split_at_mut(rows.len() * width);
+        let (known, columns) = match triangle {
+            Triangle::Upper => (&*behind, rows.end..n),
+            Triangle::Lower | Triangle::UnitLower => (&*before, 0..rows.start),
+        };
+        if !columns.is_empty() {
+            let known = Mat::new(known, columns.len(), width);
+            let these = MatMut::new(these, rows.len(), width);
+            S::add_product(par, -S::one(), a.view(rows.clone(), columns), known, these);
+        }
+        solve_block(a, triangle, rows, b);
+    }
+}
+
+/// Substitution within some rows, of which the others are known.
+fn solve_block<S: Scalar>(
+    a: &Matrix<S>,
+    triangle: Triangle,
+    rows: Range<usize>,
+    b: &mut Matrix<S>,
+) {
     let step = |i: usize, b: &mut Matrix<S>| {
-        let known = if triangle == Triangle::Upper { i + 1..n } else { 0..i };
+        let known = if triangle == Triangle::Upper { i + 1..rows.end } else { rows.start..i };
         for j in known {
             let (source, target) = b.row_and_mut(j, i);
-            add_scaled(target, -a[(i, j)], source);
+            S::add_scaled(target, -a[(i, j)], source);
         }
         if triangle != Triangle::UnitLower {
             let pivot = a[(i, i)];
@@ -66,8 +107,8 @@ pub(super) fn solve_in_place<S: Scalar>(a: &Matrix<S>, triangle: Triangle, b: &m
         }
     };
     match triangle {
-        Triangle::Upper => (0..n).rev().for_each(|i| step(i, b)),
-        Triangle::Lower | Triangle::UnitLower => (0..n).for_each(|i| step(i, b)),
+        Triangle::Upper => rows.clone().rev().for_each(|i| step(i, b)),
+        Triangle::Lower | Triangle::UnitLower => rows.clone().for_each(|i| step(i, b)),
     }
 }
 
@@ -119,13 +160,14 @@ impl TriangularSolve {
         let (size, rhs_size) = (matrix_size(matrix), matrix_size(rhs));
         let (a, b) = (matrix.values::<S>()?, rhs.values::<S>()?);
         let triangle = if self.lower != self.adjoint { Triangle::Lower } else { Triangle::Upper };
+        let inside = inside(par, batch.shape().num_elements());
         solve_aligned(par, batch, rhs_size, |i, j, out: &mut [S]| {
             let mut a = Matrix::from_slice(size, matrix_at(a, size, i));
             if self.adjoint {
                 a = a.adjoint();
             }
             let mut x = Matrix::from_slice(rhs_size, matrix_at(b, rhs_size, j));
-            solve_in_place(&a, triangle, &mut x);
+            solve_in_place(inside, &a, triangle, &mut x);
             out.copy_from_slice(&x.values);
             Ok(())
         })

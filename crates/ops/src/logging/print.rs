@@ -1,16 +1,15 @@
 //! Text for people: `Print`, `PrintV2` and `StringFormat`.
 
-use std::fs::OpenOptions;
+use std::borrow::Cow;
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use bytes::Bytes;
 use tensorfleet_framework::gradient::only;
 use tensorfleet_framework::{
-    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, cpu,
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Op, StepContext, cpu,
 };
-use tensorfleet_tensor::{Code, Error, Result, Tensor, invalid_argument};
+use tensorfleet_tensor::{Result, Tensor, invalid_argument};
 
 use super::summarize;
 
@@ -82,7 +81,7 @@ impl Kernel for Print {
                 text += &format!("[{}]", summarize::in_line(data, self.summarize));
             }
             text.push('\n');
-            write_whole(io::stderr().lock(), text.as_bytes());
+            write_whole(io::stderr().lock(), &as_printed(ctx.step(), text.as_bytes()));
         }
         let passed_on = ctx.value(0)?.clone();
         ctx.set_value(0, passed_on);
@@ -101,7 +100,7 @@ enum Stream {
     Stdout,
     /// Standard error; a log's lines start with the letter of their severity.
     Stderr(&'static str),
-    File(PathBuf),
+    File(String),
 }
 
 impl Stream {
@@ -113,7 +112,7 @@ impl Stream {
             "log(warning)" => Stream::Stderr("W "),
             "log(error)" => Stream::Stderr("E "),
             _ => match name.strip_prefix("file://") {
-                Some(path) => Stream::File(path.into()),
+                Some(path) => Stream::File(path.to_owned()),
                 None => {
                     return Err(invalid_argument!(
                         "Unknown output stream: {name}, Valid streams are: stdout stderr log(info) \
@@ -124,31 +123,50 @@ impl Stream {
         })
     }
 
-    fn write(&self, text: &[u8]) -> Result<()> {
+    fn write(&self, step: &StepContext, text: &[u8]) -> Result<()> {
         match self {
-            Stream::Stdout => write_whole(io::stdout().lock(), text),
+            Stream::Stdout => write_whole(io::stdout().lock(), &as_printed(step, text)),
             Stream::Stderr(prefix) => {
-                write_whole(io::stderr().lock(), &[prefix.as_bytes(), text].concat());
+                let text = [prefix.as_bytes(), text].concat();
+                write_whole(io::stderr().lock(), &as_printed(step, &text));
             }
-            Stream::File(path) => OpenOptions::new()
-                .create(true)
-                .append(true)
-                .open(path)
-                .and_then(|mut file| file.write_all(text))
-                .map_err(|error| file_error(path, &error))?,
+            Stream::File(path) => {
+                let mut file = step.files().append(path)?;
+                file.append(text)?;
+                file.flush()?;
+            }
         }
         Ok(())
     }
 }
 
-fn file_error(path: &std::path::Path, error: &io::Error) -> Error {
-    let (code, reason) = match error.kind() {
-        io::ErrorKind::NotFound => (Code::NotFound, "No such file or directory".to_owned()),
-        io::ErrorKind::PermissionDenied => (Code::PermissionDenied, "Permission denied".to_owned()),
-        _ => (Code::Unknown, error.to_string()),
-    };
-    Error::new(code, format!("{}; {reason}", path.display()))
+/// What is printed, where need be so that no line of it looks like one of the server's log, and nothing in
+/// it steers a terminal.
+fn as_printed<'a>(step: &StepContext, text: &'a [u8]) -> Cow<'a, [u8]> {
+    if step.policy.as_ref().is_some_and(|policy| policy.marks_prints()) {
+        Cow::Owned(marked(text))
+    } else {
+        Cow::Borrowed(text)
+    }
 }
+
+fn marked(text: &[u8]) -> Vec<u8> {
+    let mut marked = Vec::with_capacity(text.len() + MARK.len());
+    for line in text.strip_suffix(b"\n").unwrap_or(text).split(|&byte| byte == b'\n') {
+        marked.extend_from_slice(MARK);
+        for &byte in line {
+            match byte {
+                b'\t' | b' '..=b'~' | 0x80.. => marked.push(byte),
+                _ => marked.extend(byte.escape_ascii()),
+            }
+        }
+        marked.push(b'\n');
+    }
+    marked
+}
+
+/// What stands before lines that ops print where clients are not trusted.
+const MARK: &[u8] = b"printed: ";
 
 /// Writes in one piece, so that lines of several steps do not mix. Nobody may be listening any
 /// more; that is no reason to fail a step.
@@ -166,7 +184,8 @@ impl Kernel for PrintV2 {
         let input = ctx.input(0)?;
         match input.strings()? {
             [text] if input.shape().is_scalar() => {
-                self.stream.write(&[text.as_ref(), self.end.as_ref()].concat())
+                let text = [text.as_ref(), self.end.as_ref()].concat();
+                self.stream.write(ctx.step(), &text)
             }
             _ => {
                 Err(invalid_argument!("Input is expected to be scalar, but got {}", input.shape()))
@@ -249,6 +268,18 @@ mod tests {
                 .message()
                 .starts_with("num placeholders in template and num inputs must match: 0 vs. 2")
         );
+    }
+
+    #[test]
+    fn nobody_forges_lines_of_the_log() {
+        let text = b"innocent\n2026-01-01T00:00:00Z  INFO all is well\r\x1b[2Kx\ty\n";
+        let marked = String::from_utf8(marked(text)).unwrap();
+        let lines: Vec<&str> = marked.lines().collect();
+        assert_eq!(
+            lines,
+            ["printed: innocent", "printed: 2026-01-01T00:00:00Z  INFO all is well\\r\\x1b[2Kx\ty"]
+        );
+        assert_eq!(super::marked(b"no end"), b"printed: no end\n");
     }
 
     #[test]

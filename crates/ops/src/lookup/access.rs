@@ -220,7 +220,7 @@ impl Kernel for Insert {
         let table = table_of(ctx)?;
         self.0.check(&table, false)?;
         let (keys, values) = keys_and_values(ctx, &table, false)?;
-        table.insert(keys, values)
+        table.insert(ctx.step().unit.as_deref(), keys, values)
     }
 }
 
@@ -236,7 +236,7 @@ impl Kernel for Import {
         let table = table_of(ctx)?;
         self.0.check(&table, false)?;
         let (keys, values) = keys_and_values(ctx, &table, true)?;
-        table.import(keys, values)
+        table.import(ctx.step().unit.as_deref(), keys, values)
     }
 }
 
@@ -257,7 +257,8 @@ impl Kernel for Remove {
         let keys = ctx.input(1)?;
         values_shape(&table, keys)?;
         table.check_key_batch(keys)?;
-        table.remove(Cells::new(keys, &table.signature.key_shape)?)
+        let keys = Cells::new(keys, &table.signature.key_shape)?;
+        table.remove(ctx.step().unit.as_deref(), keys)
     }
 }
 

@@ -28,6 +28,7 @@ impl AsyncKernel for FromDataset {
         check_initializable(&table)?;
         let dataset = from_tensor(ctx.input(1)?)?;
         let scope = Scope::within(&ctx.step, "LookupTable::Root");
+        let unit = ctx.step.unit.clone();
         let task = scope.clone().spawn(async move {
             let mut elements = scope.iterate(&*dataset)?;
             let mut entries = Vec::new();
@@ -45,7 +46,9 @@ impl AsyncKernel for FromDataset {
             let [keys, values] = &columns[..] else {
                 return Err(invalid_argument!("expected keys and values"));
             };
-            table.initialize(Cells::new(keys, &Shape::SCALAR)?, Cells::new(values, &Shape::SCALAR)?)
+            let (keys, values) =
+                (Cells::new(keys, &Shape::SCALAR)?, Cells::new(values, &Shape::SCALAR)?);
+            table.initialize(unit.as_deref(), keys, values)
         });
         Ok(Started::Waiting(Box::pin(async move {
             let filled: Result<()> = task.await?;

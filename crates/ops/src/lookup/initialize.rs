@@ -1,13 +1,14 @@
 //! Filling tables that are filled once, from tensors or from the lines of a file.
 
 use bytes::Bytes;
+use tensorfleet_files::FileSystem;
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
 use tensorfleet_tensor::{DType, Result, Shape, Tensor, invalid_argument, out_of_range};
 
 use super::access::table_of;
 use super::table::{Cells, Kind, Table};
 use crate::data_flow::named::{check_signature, input_words};
-use crate::record::{Compression, Stream, files};
+use crate::record::{Compression, Stream};
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -100,7 +101,9 @@ impl Kernel for Initialize {
         if keys.num_elements() == 0 {
             return Err(invalid_argument!("keys and values cannot be empty tensors."));
         }
-        table.initialize(Cells::new(keys, &Shape::SCALAR)?, Cells::new(values, &Shape::SCALAR)?)
+        let (keys, values) =
+            (Cells::new(keys, &Shape::SCALAR)?, Cells::new(values, &Shape::SCALAR)?);
+        table.initialize(ctx.step().unit.as_deref(), keys, values)
     }
 }
 
@@ -207,13 +210,13 @@ impl Column {
 }
 
 impl InitializeFromTextFile {
-    fn read(&self, name: &str, table: &Table) -> Result<(Tensor, Tensor)> {
+    fn read(&self, files: &dyn FileSystem, name: &str, table: &Table) -> Result<(Tensor, Tensor)> {
         let signature = &table.signature;
         self.key.check("Key", signature.key_dtype)?;
         self.value.check("Value", signature.value_dtype)?;
         let mut keys = Column::new(signature.key_dtype)?;
         let mut values = Column::new(signature.value_dtype)?;
-        let mut file = Stream::open(&*files(), name, Compression::None, None)?;
+        let mut file = Stream::open(files, name, Compression::None, None)?;
         let fields = self.key.fields().max(self.value.fields());
         let mut count = 0i64;
         if self.vocab_size == 0 {
@@ -289,8 +292,11 @@ impl Kernel for InitializeFromTextFile {
                 name.shape()
             ));
         };
-        let (keys, values) = self.read(&String::from_utf8_lossy(name), &table)?;
-        table.initialize(Cells::new(&keys, &Shape::SCALAR)?, Cells::new(&values, &Shape::SCALAR)?)
+        let (keys, values) =
+            self.read(&*ctx.step().files(), &String::from_utf8_lossy(name), &table)?;
+        let (keys, values) =
+            (Cells::new(&keys, &Shape::SCALAR)?, Cells::new(&values, &Shape::SCALAR)?);
+        table.initialize(ctx.step().unit.as_deref(), keys, values)
     }
 
     fn blocks(&self) -> bool {

@@ -1,16 +1,18 @@
 //! The table: a map from keys to values of any type, each possibly a whole tensor.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use bytes::Bytes;
 use rustc_hash::FxHashMap;
-use tensorfleet_framework::Resource;
+use tensorfleet_framework::{Durable, Kept, Measure, Resource, Unit};
 use tensorfleet_tensor::{
     DType, Result, Shape, Tensor, aborted, failed_precondition, invalid_argument,
     unimplemented_error,
 };
 
 use super::dense::{Dense, Places};
+use super::kept::event;
 
 /// How a table may change.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,11 +38,39 @@ pub(super) struct Signature {
 pub(super) struct Table {
     pub(super) name: String,
     pub(super) signature: Signature,
+    pub(super) kept: Kept,
     state: RwLock<State>,
+    reads: AtomicU64,
+    updates: AtomicU64,
 }
 
 impl Resource for Table {
     const TYPE_NAME: &'static str = "N10tensorflow6lookup15LookupInterfaceE";
+
+    fn durable(&self) -> Option<&dyn Durable> {
+        Some(self)
+    }
+
+    fn measure(&self) -> Measure {
+        let Signature { key_dtype, key_shape, value_dtype, value_shape, .. } = &self.signature;
+        // What a cell has in a block of its own; texts are not counted.
+        let apart = |dtype: &DType, shape: &Shape| match dtype.size() * shape.num_elements() {
+            ..=16 => 0,
+            large => large,
+        };
+        let each = size_of::<(Cell, Cell)>()
+            + apart(key_dtype, key_shape)
+            + apart(value_dtype, value_shape);
+        let entries = self.len();
+        Measure {
+            dtype: format!("{key_dtype}->{value_dtype}"),
+            entries: Some(entries as u64),
+            bytes: (entries * each) as u64,
+            reads: self.reads.load(Ordering::Relaxed),
+            updates: self.updates.load(Ordering::Relaxed),
+            ..Measure::default()
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -88,6 +118,10 @@ impl<'a> Cells<'a> {
             return Err(unimplemented_error!("no tables of type {}", tensor.dtype()));
         }
         Ok(Cells { tensor, width: element.num_elements() })
+    }
+
+    pub(super) fn tensor(&self) -> Tensor {
+        self.tensor.clone()
     }
 
     pub(super) fn len(&self) -> usize {
@@ -150,7 +184,8 @@ impl Table {
             Kind::Immutable | Kind::Mutable => Places::default(),
         };
         let state = RwLock::new(State { places, ..State::default() });
-        Table { name: name.to_owned(), signature, state }
+        let ([reads, updates], kept) = Default::default();
+        Table { name: name.to_owned(), signature, kept, state, reads, updates }
     }
 
     fn read(&self) -> RwLockReadGuard<'_, State> {
@@ -158,6 +193,7 @@ impl Table {
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, State> {
+        self.updates.fetch_add(1, Ordering::Relaxed);
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -215,6 +251,7 @@ impl Table {
         keys: Cells<'_>,
         default: impl Fn(usize) -> Result<Cell>,
     ) -> Result<Vec<Cell>> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
         let state = self.read();
         self.check_initialized(&state)?;
         let mut found = Vec::with_capacity(keys.len());
@@ -232,9 +269,21 @@ impl Table {
         Ok(found)
     }
 
-    pub(super) fn insert(&self, keys: Cells<'_>, values: Cells<'_>) -> Result<()> {
+    pub(super) fn insert(
+        &self,
+        unit: Option<&dyn Unit>,
+        keys: Cells<'_>,
+        values: Cells<'_>,
+    ) -> Result<()> {
         self.check_mutable("Insert")?;
+        let telling = self.kept.enter(unit)?;
         let mut state = self.write();
+        let inserted = self.insert_into(&mut state, keys, values);
+        telling.tell(unit, inserted.is_err(), || event::insert(keys, values));
+        inserted
+    }
+
+    fn insert_into(&self, state: &mut State, keys: Cells<'_>, values: Cells<'_>) -> Result<()> {
         if let Some(dense) = self.dense() {
             state.places.reserve(dense, keys.len())?;
         }
@@ -250,9 +299,16 @@ impl Table {
         Ok(())
     }
 
-    pub(super) fn remove(&self, keys: Cells<'_>) -> Result<()> {
+    pub(super) fn remove(&self, unit: Option<&dyn Unit>, keys: Cells<'_>) -> Result<()> {
         self.check_mutable("Remove")?;
+        let telling = self.kept.enter(unit)?;
         let mut state = self.write();
+        let removed = self.remove_from(&mut state, keys);
+        telling.tell(unit, removed.is_err(), || event::remove(keys));
+        removed
+    }
+
+    fn remove_from(&self, state: &mut State, keys: Cells<'_>) -> Result<()> {
         for index in 0..keys.len() {
             let key = keys.get(index)?;
             match self.dense() {
@@ -266,25 +322,42 @@ impl Table {
     }
 
     /// Replaces everything; in a dense table by places as it exports them.
-    pub(super) fn import(&self, keys: Cells<'_>, values: Cells<'_>) -> Result<()> {
+    pub(super) fn import(
+        &self,
+        unit: Option<&dyn Unit>,
+        keys: Cells<'_>,
+        values: Cells<'_>,
+    ) -> Result<()> {
         if self.signature.kind == Kind::Immutable {
-            return self.initialize(keys, values);
+            return self.initialize(unit, keys, values);
         }
-        if let Some(dense) = self.dense() {
-            let places = Places::import(dense, keys, values)?;
-            *self.write() = State { places, ..State::default() };
-            return Ok(());
-        }
-        let mut entries = FxHashMap::default();
-        for index in 0..keys.len() {
-            entries.insert(keys.get(index)?, values.get(index)?);
-        }
-        *self.write() = State { entries, ..State::default() };
+        let new = match self.dense() {
+            Some(dense) => {
+                State { places: Places::import(dense, keys, values)?, ..State::default() }
+            }
+            None => {
+                let mut entries = FxHashMap::default();
+                for index in 0..keys.len() {
+                    entries.insert(keys.get(index)?, values.get(index)?);
+                }
+                State { entries, ..State::default() }
+            }
+        };
+        let telling = self.kept.enter(unit)?;
+        let mut state = self.write();
+        *state = new;
+        telling.tell(unit, false, || event::import(keys, values));
         Ok(())
     }
 
     /// Fills a table that is filled once. Doing it again with as many entries changes nothing.
-    pub(super) fn initialize(&self, keys: Cells<'_>, values: Cells<'_>) -> Result<()> {
+    pub(super) fn initialize(
+        &self,
+        unit: Option<&dyn Unit>,
+        keys: Cells<'_>,
+        values: Cells<'_>,
+    ) -> Result<()> {
+        let telling = self.kept.enter(unit)?;
         let mut state = self.write();
         if state.initialized {
             if state.entries.len() == keys.len() {
@@ -310,7 +383,18 @@ impl Table {
             entries.insert(key, value);
         }
         *state = State { initialized: true, entries, ..State::default() };
+        telling.tell(unit, false, || event::initialize(keys, values));
         Ok(())
+    }
+
+    /// Whether there is anything in the table that was put there.
+    pub(super) fn is_filled(&self) -> bool {
+        match self.signature.kind {
+            Kind::Immutable => self.read().initialized,
+            Kind::Mutable => self.len() > 0,
+            // Places that were freed stay as they are.
+            Kind::Dense(_) => true,
+        }
     }
 
     /// All keys and all values, in the same order.
@@ -402,10 +486,10 @@ mod tests {
         let keys = strings(&["a", "b"]);
         let values = Tensor::vector(&[1i64, 2]).unwrap();
         assert!(table.find(cells(&keys), |_| Ok(Cell::plain(&[0; 8]))).is_err());
-        assert!(table.insert(cells(&keys), cells(&values)).is_err());
-        table.initialize(cells(&keys), cells(&values)).unwrap();
-        table.initialize(cells(&keys), cells(&values)).unwrap();
-        assert!(table.initialize(cells(&strings(&["c"])), cells(&values)).is_err());
+        assert!(table.insert(None, cells(&keys), cells(&values)).is_err());
+        table.initialize(None, cells(&keys), cells(&values)).unwrap();
+        table.initialize(None, cells(&keys), cells(&values)).unwrap();
+        assert!(table.initialize(None, cells(&strings(&["c"])), cells(&values)).is_err());
         let again = strings(&["b", "x"]);
         let found = table.find(cells(&again), |_| Ok(Cell::plain(&[255; 8]))).unwrap();
         let found = assemble(DType::Int64, Shape::vector(2), found.iter()).unwrap();
@@ -416,12 +500,12 @@ mod tests {
     fn a_mutable_table_exports_what_it_imported() {
         let table = table(Kind::Mutable);
         let (keys, values) = (strings(&["a", "b"]), Tensor::vector(&[1i64, 2]).unwrap());
-        table.insert(cells(&keys), cells(&values)).unwrap();
-        table.remove(cells(&strings(&["a"]))).unwrap();
+        table.insert(None, cells(&keys), cells(&values)).unwrap();
+        table.remove(None, cells(&strings(&["a"]))).unwrap();
         let (keys, values) = table.export().unwrap();
         assert_eq!(keys.strings().unwrap(), [Bytes::from("b")]);
         assert_eq!(values.values::<i64>().unwrap(), [2]);
-        table.import(cells(&strings(&["q"])), cells(&values)).unwrap();
+        table.import(None, cells(&strings(&["q"])), cells(&values)).unwrap();
         assert_eq!(table.len(), 1);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use half::{bf16, f16};
 use tensorfleet_framework::{
-    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, cpu,
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Nature, NewNode, Op, cpu,
 };
 use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{Result, Tensor, dispatch, internal, invalid_argument};
@@ -22,6 +22,7 @@ pub(super) const OPS: &[Op] = &[
         kernels: &[cpu::<CheckNumerics>().types("T", REALS)],
         shape: Some(crate::shapes::unchanged),
         gradient: Some(gradient),
+        nature: Nature::CHECK,
         ..Op::DEFAULT
     },
     Op {
@@ -32,6 +33,7 @@ pub(super) const OPS: &[Op] = &[
         attrs: &[T_REAL, "message: string"],
         stateful: true,
         kernels: &[cpu::<CheckNumerics>().types("T", REALS)],
+        nature: Nature::CHECK,
         ..Op::DEFAULT
     },
 ];

@@ -2,6 +2,7 @@
 
 use half::{bf16, f16};
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, ShapeContext, cpu, no_gradient};
+use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{
     DType, Element, Error, Result, Shape, Tensor, dispatch, internal, invalid_argument,
 };
@@ -54,11 +55,12 @@ impl Kernel for Range {
                 return Err(not_scalar(name, input));
             }
         }
+        let par = Parallel::new(ctx.parallelism());
         let (start, limit, delta) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
         let range = dispatch!(
             start.dtype(),
             [f32, f64, f16, bf16, i32, i64],
-            T => range::<T>(start.scalar_value()?, limit.scalar_value()?, delta.scalar_value()?)?,
+            T => range::<T>(par, start.scalar_value()?, limit.scalar_value()?, delta.scalar_value()?)?,
             else => return Err(internal!("Range was given {} tensors", start.dtype()))
         );
         ctx.set_output(0, range);
@@ -70,7 +72,7 @@ fn not_scalar(name: &str, input: &Tensor) -> Error {
     invalid_argument!("{name} must be a scalar, not shape {}", input.shape())
 }
 
-fn range<T: Spaced>(start: T, limit: T, delta: T) -> Result<Tensor> {
+fn range<T: Spaced>(par: Parallel, start: T, limit: T, delta: T) -> Result<Tensor> {
     if delta == T::default() {
         return Err(invalid_argument!("Requires delta != 0: {delta}"));
     }
@@ -87,7 +89,9 @@ fn range<T: Spaced>(start: T, limit: T, delta: T) -> Result<Tensor> {
     let size = T::count(start, limit, delta)
         .ok_or_else(|| invalid_argument!("Requires ((limit - start) / delta) <= {}", i64::MAX))?;
     Tensor::build(Shape::new(&[size])?, |out: &mut [T]| {
-        out.iter_mut().enumerate().for_each(|(i, out)| *out = T::at(start, delta, i));
+        par.for_each(out, 64 * 1024, |range, out| {
+            out.iter_mut().zip(range).for_each(|(out, i)| *out = T::at(start, delta, i));
+        });
     })
 }
 

@@ -1,6 +1,8 @@
 //! `InTopK`: whether each target is among the `k` largest predictions of its row.
 
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_kernels::Parallel;
+use tensorfleet_kernels::top::in_top_k;
 use tensorfleet_tensor::{Result, Shape, Tensor, invalid_argument};
 
 pub(super) const OPS: &[Op] = &[
@@ -57,25 +59,12 @@ impl Kernel for InTopK {
                 targets.num_elements()
             ));
         }
+        let par = Parallel::new(ctx.parallelism());
         let (values, targets) = (predictions.values::<f32>()?, targets.to_i64_vec()?);
         let result = Tensor::build(Shape::vector(rows), |out: &mut [bool]| {
-            for (row, (out, &target)) in out.iter_mut().zip(&targets).enumerate() {
-                *out = is_in_top(&values[row * classes..][..classes], target, k);
-            }
+            in_top_k(par, values, classes, &targets, k, out);
         })?;
         ctx.set_output(0, result);
         Ok(())
     }
-}
-
-/// Nothing can be said of a target that is no class, nor next to values that are not finite.
-fn is_in_top(row: &[f32], target: i64, k: i64) -> bool {
-    let Some(&own) = usize::try_from(target).ok().and_then(|target| row.get(target)) else {
-        return false;
-    };
-    if !row.iter().all(|value| value.is_finite()) {
-        return false;
-    }
-    let better = row.iter().filter(|&&value| value > own).count();
-    i64::try_from(better).is_ok_and(|better| better < k)
 }

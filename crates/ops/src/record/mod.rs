@@ -9,17 +9,7 @@ pub(crate) mod snappy;
 mod stream;
 mod tfrecord;
 
-use std::sync::Arc;
-
-use tensorfleet_checkpoint::{FileSystem, SchemeFileSystem};
-
 pub use compression::{Compression, Encoder};
 pub(crate) use sink::{RecordFile, Sink, known};
 pub use stream::Stream;
 pub use tfrecord::{RecordReader, RecordWriter};
-
-/// The file systems that paths name by their schemes. What one of them keeps open, as connections to
-/// object storage, is shared by those who share the value.
-pub fn files() -> Arc<dyn FileSystem> {
-    Arc::new(SchemeFileSystem::default())
-}

@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use tensorfleet_checkpoint::WriteFile;
+use tensorfleet_files::{FileSystem, WriteFile};
 use tensorfleet_tensor::{Error, Result, unknown_error};
 
-use super::{Compression, Encoder, RecordWriter, files};
+use super::{Compression, Encoder, RecordWriter};
 
 /// A file being written.
 #[derive(Debug)]
@@ -16,8 +16,8 @@ pub(crate) struct Sink {
 
 impl Sink {
     /// Creates a file.
-    pub(crate) fn create(path: &str) -> Result<Sink> {
-        Ok(Sink { file: files().create(path)?, written: 0 })
+    pub(crate) fn create(files: &dyn FileSystem, path: &str) -> Result<Sink> {
+        Ok(Sink { file: files.create(path)?, written: 0 })
     }
 
     /// How many bytes were written.
@@ -39,7 +39,7 @@ impl Write for Sink {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        self.file.flush().map_err(io::Error::other)
     }
 }
 
@@ -49,8 +49,12 @@ pub(crate) struct RecordFile(RecordWriter<Encoder<Sink>>);
 
 impl RecordFile {
     /// Creates a file.
-    pub(crate) fn create(path: &str, compression: Compression) -> Result<RecordFile> {
-        Ok(RecordFile(RecordWriter::new(compression.encoder(Sink::create(path)?))))
+    pub(crate) fn create(
+        files: &dyn FileSystem,
+        path: &str,
+        compression: Compression,
+    ) -> Result<RecordFile> {
+        Ok(RecordFile(RecordWriter::new(compression.encoder(Sink::create(files, path)?))))
     }
 
     /// Appends a record.

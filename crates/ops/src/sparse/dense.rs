@@ -73,7 +73,8 @@ impl ToDense {
     /// Where each value goes.
     fn offsets(&self, indices: &[i64], rank: usize, shape: &Shape) -> Result<Vec<usize>> {
         let mut offsets = Vec::with_capacity(indices.len() / rank.max(1));
-        let mut previous: Option<&[i64]> = None;
+        // Inside of the shape, the order of indices is that of their offsets.
+        let mut previous: Option<usize> = None;
         for (at, index) in indices.chunks_exact(rank.max(1)).enumerate() {
             let here = || format!("indices[{at}] = {}", bracketed(index));
             let Some(offset) = offset(index, shape.dims()) else {
@@ -86,10 +87,10 @@ impl ToDense {
             if self.validate
                 && let Some(previous) = previous
             {
-                if index == previous {
+                if offset == previous {
                     return Err(invalid_argument!("{} is repeated", here()));
                 }
-                if index < previous {
+                if offset < previous {
                     return Err(invalid_argument!(
                         "{} is out of order. Many sparse ops require sorted indices.\n    Use \
                          `tf.sparse.reorder` to create a correctly ordered copy.\n\n",
@@ -97,7 +98,7 @@ impl ToDense {
                     ));
                 }
             }
-            previous = Some(index);
+            previous = Some(offset);
             offsets.push(offset);
         }
         Ok(offsets)
@@ -142,7 +143,10 @@ impl Kernel for ToDense {
             return Err(invalid_argument!("default_value should be a scalar."));
         }
         let shape = Shape::from_signed(&shape.to_i64_vec()?)?;
-        let offsets = self.offsets(&indices.to_i64_vec()?, rank, &shape)?;
+        let offsets = match indices.values::<i64>() {
+            Ok(indices) => self.offsets(indices, rank, &shape)?,
+            Err(_) => self.offsets(&indices.to_i64_vec()?, rank, &shape)?,
+        };
         let stride = usize::from(values.rank() == 1);
         let output = match values.dtype() {
             DType::String => {
@@ -156,10 +160,12 @@ impl Kernel for ToDense {
                 let size = dtype.size();
                 let (values, default) = (values.raw(), default.raw());
                 Tensor::build_raw(dtype, shape, |out| {
-                    out.chunks_exact_mut(size).for_each(|to| to.copy_from_slice(default));
-                    for (at, &offset) in offsets.iter().enumerate() {
-                        let from = &values[at * stride * size..(at * stride + 1) * size];
-                        out[offset * size..(offset + 1) * size].copy_from_slice(from);
+                    match size {
+                        1 => scatter::<1>(out, default, values, stride, &offsets),
+                        2 => scatter::<2>(out, default, values, stride, &offsets),
+                        4 => scatter::<4>(out, default, values, stride, &offsets),
+                        8 => scatter::<8>(out, default, values, stride, &offsets),
+                        _ => scatter::<16>(out, default, values, stride, &offsets),
                     }
                     Ok(())
                 })?
@@ -172,6 +178,25 @@ impl Kernel for ToDense {
         };
         ctx.set_output(0, output);
         Ok(())
+    }
+}
+
+/// Puts values of `N` bytes at their offsets, and the default elsewhere. Every value is the first one
+/// if the stride is zero.
+fn scatter<const N: usize>(
+    out: &mut [u8],
+    default: &[u8],
+    values: &[u8],
+    stride: usize,
+    offsets: &[usize],
+) {
+    let (out, _) = out.as_chunks_mut::<N>();
+    let (values, _) = values.as_chunks::<N>();
+    if let Some(default) = default.first_chunk::<N>() {
+        out.fill(*default);
+    }
+    for (at, &offset) in offsets.iter().enumerate() {
+        out[offset] = values[at * stride];
     }
 }
 

@@ -1,6 +1,8 @@
 //! Segments: reducing the rows of a tensor that have the same id.
 
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, ShapeContext, cpu};
+use tensorfleet_kernels::Parallel;
+use tensorfleet_kernels::parallel::rows_mut;
 use tensorfleet_tensor::{PartialShape, Result, Shape, Tensor, invalid_argument, try_repeat};
 
 use super::number::{NUMBERS, Number, REAL_NUMBERS, Real, for_number, for_real};
@@ -157,34 +159,23 @@ struct Rows {
     width: usize,
 }
 
-/// What a reduction is made of.
-struct Reducer<T> {
+/// What a reduction is made of; the function is a type, so that loops are made for it.
+struct Reducer<T, F> {
     /// What a segment starts with.
     start: T,
     /// What a segment without rows is.
     empty: T,
-    combine: fn(T, T) -> T,
+    combine: F,
 }
 
-fn arithmetic<T: Number>(reduction: Reduction) -> Reducer<T> {
-    match reduction {
-        Reduction::Prod => Reducer { start: T::ONE, empty: T::ONE, combine: T::times },
-        _ => Reducer { start: T::default(), empty: T::default(), combine: T::plus },
-    }
-}
-
-fn extreme<T: Real>(reduction: Reduction, sorted: bool) -> Reducer<T> {
-    let (start, combine): (T, fn(T, T) -> T) = match reduction {
-        Reduction::Max => (T::LOWEST, |a, b| if a < b { b } else { a }),
-        _ => (T::HIGHEST, |a, b| if b < a { b } else { a }),
-    };
-    Reducer { start, empty: if sorted { T::default() } else { start }, combine }
-}
+/// Elements below which another thread is not worth waking.
+const MIN_ELEMENTS: usize = 16 * 1024;
 
 fn reduce<T: Number>(
+    par: Parallel,
     data: &Tensor,
     rows: &Rows,
-    reducer: &Reducer<T>,
+    reducer: &Reducer<T, impl Fn(T, T) -> T + Sync>,
     mean: bool,
 ) -> Result<Tensor> {
     let data = data.values::<T>()?;
@@ -193,38 +184,63 @@ fn reduce<T: Number>(
     for target in rows.targets.iter().flatten() {
         counts[*target] += 1;
     }
+    // Each thread looks at all rows and takes those of its segments.
+    let is_small = data.len() < 2 * MIN_ELEMENTS;
+    let share = if is_small { segments } else { segments.div_ceil(par.threads()) };
     Tensor::build(rows.shape.clone(), |out: &mut [T]| {
         if width == 0 {
             return;
         }
-        for (row, &count) in out.chunks_exact_mut(width).zip(&counts) {
-            row.fill(if count == 0 { reducer.empty } else { reducer.start });
-        }
-        for (from, target) in data.chunks_exact(width).zip(&rows.targets) {
-            let Some(target) = *target else { continue };
-            let to = &mut out[target * width..(target + 1) * width];
-            for (to, &from) in to.iter_mut().zip(from) {
-                *to = (reducer.combine)(*to, from);
+        par.for_each((rows_mut(out, segments), &counts[..]), share, |range, (out, counts)| {
+            for (row, &count) in out.data.chunks_exact_mut(width).zip(counts) {
+                row.fill(if count == 0 { reducer.empty } else { reducer.start });
             }
-        }
-        if mean {
-            for (row, &count) in out.chunks_exact_mut(width).zip(&counts) {
-                if count > 1 {
-                    row.iter_mut().for_each(|value| *value = value.over(count));
+            for (from, target) in data.chunks_exact(width).zip(&rows.targets) {
+                let Some(target) = target.filter(|target| range.contains(target)) else { continue };
+                let to = &mut out.data[(target - range.start) * width..][..width];
+                for (to, &from) in to.iter_mut().zip(from) {
+                    *to = (reducer.combine)(*to, from);
                 }
             }
-        }
+            if mean {
+                for (row, &count) in out.data.chunks_exact_mut(width).zip(counts) {
+                    if count > 1 {
+                        row.iter_mut().for_each(|value| *value = value.over(count));
+                    }
+                }
+            }
+        });
     })
 }
 
-fn run(data: &Tensor, rows: &Rows, reduction: Reduction, sorted: bool) -> Result<Tensor> {
+fn run(
+    par: Parallel,
+    data: &Tensor,
+    rows: &Rows,
+    reduction: Reduction,
+    sorted: bool,
+) -> Result<Tensor> {
     match reduction {
-        Reduction::Sum | Reduction::Mean | Reduction::Prod => for_number!(data.dtype(), T => {
+        Reduction::Sum | Reduction::Mean => for_number!(data.dtype(), T => {
             let mean = matches!(reduction, Reduction::Mean);
-            reduce::<T>(data, rows, &arithmetic(reduction), mean)
+            let zero = T::default();
+            reduce::<T>(par, data, rows, &Reducer { start: zero, empty: zero, combine: T::plus }, mean)
         }),
-        Reduction::Max | Reduction::Min => for_real!(data.dtype(), T => {
-            reduce::<T>(data, rows, &extreme(reduction, sorted), false)
+        Reduction::Prod => for_number!(data.dtype(), T => {
+            let one = T::ONE;
+            reduce::<T>(par, data, rows, &Reducer { start: one, empty: one, combine: T::times }, false)
+        }),
+        Reduction::Max => for_real!(data.dtype(), T => {
+            let start = T::LOWEST;
+            let empty = if sorted { T::default() } else { start };
+            let combine = |a: T, b: T| if a < b { b } else { a };
+            reduce::<T>(par, data, rows, &Reducer { start, empty, combine }, false)
+        }),
+        Reduction::Min => for_real!(data.dtype(), T => {
+            let start = T::HIGHEST;
+            let empty = if sorted { T::default() } else { start };
+            let combine = |a: T, b: T| if b < a { b } else { a };
+            reduce::<T>(par, data, rows, &Reducer { start, empty, combine }, false)
         }),
     }
 }
@@ -261,7 +277,8 @@ impl Kernel for Sorted {
             width: dims[1..].iter().product(),
             shape: Shape::new(&dims)?,
         };
-        let output = run(data, &rows, self.reduction, true)?;
+        let par = Parallel::new(ctx.parallelism());
+        let output = run(par, data, &rows, self.reduction, true)?;
         ctx.set_output(0, output);
         Ok(())
     }
@@ -351,7 +368,8 @@ impl Kernel for Unsorted {
             width: inner.iter().product(),
             shape: Shape::new(&[&[segments], inner].concat())?,
         };
-        let output = run(data, &rows, self.reduction, false)?;
+        let par = Parallel::new(ctx.parallelism());
+        let output = run(par, data, &rows, self.reduction, false)?;
         ctx.set_output(0, output);
         Ok(())
     }

@@ -3,6 +3,8 @@
 
 use half::{bf16, f16};
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_kernels::Parallel;
+use tensorfleet_kernels::parallel::rows_mut;
 use tensorfleet_tensor::{DType, Element, Result, Shape, Tensor, invalid_argument};
 
 use super::number::{Number, REAL_NUMBERS};
@@ -286,51 +288,76 @@ struct Term {
     scale: f64,
 }
 
-/// Adds scaled rows of `data` up. `terms` that are next to each other and have the same target are
-/// added in a wider type where the element's is narrow; `after` scales each finished sum.
+/// Elements below which another thread is not worth waking.
+const MIN_ELEMENTS: usize = 16 * 1024;
+
+/// Adds scaled rows of `data` up. `terms` come in the order of their targets; those with the same one
+/// are added in a wider type where the element's is narrow; `after` scales each finished sum.
 fn accumulate<T: Addend>(
+    par: Parallel,
     data: &Tensor,
     shape: Shape,
     width: usize,
     terms: &[Term],
-    after: impl Fn(usize) -> f64,
+    after: impl Fn(usize) -> f64 + Sync,
 ) -> Result<Tensor> {
     let data = data.values::<T>()?;
+    let targets = shape.dims()[0];
+    let row = |term: &Term| &data[term.from * width..(term.from + 1) * width];
+    // Work lies in the terms, which most targets have as many of.
+    let terms_each = (terms.len() / targets.max(1)).max(1);
+    let least = 1 + MIN_ELEMENTS / (terms_each * width).max(1);
     Tensor::build(shape, |out: &mut [T]| {
-        out.fill(T::default());
-        let mut sum = vec![T::Sum::default(); width];
-        for group in terms.chunk_by(|a, b| a.to == b.to) {
-            sum.fill(T::Sum::default());
-            for term in group {
-                let row = &data[term.from * width..(term.from + 1) * width];
-                for (sum, &value) in sum.iter_mut().zip(row) {
-                    let value = value.widen();
-                    let value =
-                        if term.scale == 1.0 { value } else { T::scaled(value, term.scale) };
-                    *sum = sum.plus(value);
+        par.for_each(rows_mut(out, targets), least, |range, rows| {
+            let before = |target: usize| terms.partition_point(|term| term.to < target);
+            rows.data.fill(T::default());
+            let mut sum = vec![T::Sum::default(); width];
+            let terms = &terms[before(range.start)..before(range.end)];
+            for group in terms.chunk_by(|a, b| a.to == b.to) {
+                for (place, term) in group.iter().enumerate() {
+                    let row = row(term);
+                    match (place, term.scale == 1.0) {
+                        (0, true) => {
+                            sum.iter_mut().zip(row).for_each(|(sum, v)| *sum = v.widen());
+                        }
+                        (_, true) => {
+                            sum.iter_mut().zip(row).for_each(|(sum, v)| *sum = sum.plus(v.widen()))
+                        }
+                        (0, false) => sum
+                            .iter_mut()
+                            .zip(row)
+                            .for_each(|(sum, v)| *sum = T::scaled(v.widen(), term.scale)),
+                        (_, false) => sum.iter_mut().zip(row).for_each(|(sum, v)| {
+                            *sum = sum.plus(T::scaled(v.widen(), term.scale));
+                        }),
+                    }
+                }
+                let scale = after(group.len());
+                let out = &mut rows.data[(group[0].to - range.start) * width..][..width];
+                if scale == 1.0 {
+                    out.iter_mut().zip(&sum).for_each(|(out, &sum)| *out = T::narrow(sum));
+                } else {
+                    let scaled = |sum| T::narrow(T::scaled(sum, scale));
+                    out.iter_mut().zip(&sum).for_each(|(out, &sum)| *out = scaled(sum));
                 }
             }
-            let scale = after(group.len());
-            let to = group[0].to;
-            for (out, &sum) in out[to * width..(to + 1) * width].iter_mut().zip(&sum) {
-                *out = T::narrow(if scale == 1.0 { sum } else { T::scaled(sum, scale) });
-            }
-        }
+        });
     })
 }
 
 fn dispatch(
+    par: Parallel,
     data: &Tensor,
     shape: Shape,
     width: usize,
     terms: &[Term],
-    after: impl Fn(usize) -> f64,
+    after: impl Fn(usize) -> f64 + Sync,
 ) -> Result<Tensor> {
     let dtype = data.dtype();
     tensorfleet_tensor::dispatch!(
         dtype,
         [f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64],
-        T => accumulate::<T>(data, shape, width, terms, after),
+        T => accumulate::<T>(par, data, shape, width, terms, after),
         else => Err(tensorfleet_tensor::unimplemented_error!("no sparse segments of type {dtype}"))
     )
 }
@@ -392,8 +419,9 @@ impl Kernel for Reduce {
         let mut dims = data.dims().to_vec();
         dims[0] = segments;
         let width = dims[1..].iter().product();
-        let output =
-            dispatch(data, Shape::new(&dims)?, width, &terms, |count| self.combiner.scale(count))?;
+        let par = Parallel::new(ctx.parallelism());
+        let shape = Shape::new(&dims)?;
+        let output = dispatch(par, data, shape, width, &terms, |count| self.combiner.scale(count))?;
         ctx.set_output(0, output);
         Ok(())
     }
@@ -455,7 +483,8 @@ impl Kernel for Gradient {
             }
             dims[0] = unique.len();
         }
-        let output = dispatch(grad, Shape::new(&dims)?, width, &terms, |_| 1.0)?;
+        let par = Parallel::new(ctx.parallelism());
+        let output = dispatch(par, grad, Shape::new(&dims)?, width, &terms, |_| 1.0)?;
         if self.compact {
             let unique = match ctx.input(1)?.dtype() {
                 DType::Int32 => {

@@ -6,10 +6,8 @@ use tensorfleet_framework::{
     Attrs, GradientContext, InputGradients, Kernel, KernelContext, KernelDef, Op, Value, cpu,
 };
 use tensorfleet_kernels::Parallel;
+use tensorfleet_kernels::fourier::{Direction, Plans, Real, columns, rows_into};
 use tensorfleet_tensor::{DType, Element, Result, Tensor, internal, invalid_argument};
-
-use super::axes::{Direction, transform};
-use super::plan::Real;
 
 const KERNELS: &[KernelDef] = &[cpu::<Fft>()];
 
@@ -81,6 +79,8 @@ pub(super) fn cost(inputs: &[Value]) -> u64 {
 struct Fft {
     rank: usize,
     direction: Direction,
+    single: Plans<f32>,
+    double: Plans<f64>,
 }
 
 impl Kernel for Fft {
@@ -89,18 +89,20 @@ impl Kernel for Fft {
         Ok(Fft {
             rank: rank_of(attrs.op()),
             direction: if inverse { Direction::Inverse } else { Direction::Forward },
+            single: Plans::default(),
+            double: Plans::default(),
         })
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let par = Parallel::new(ctx.parallelism());
-        let mut values = ctx.take_input(0)?;
-        check_rank(&values, self.rank)?;
-        match values.dtype() {
-            DType::Complex64 => self.run::<f32>(par, &mut values)?,
-            _ => self.run::<f64>(par, &mut values)?,
-        }
-        ctx.set_output(0, values);
+        let input = ctx.take_input(0)?;
+        check_rank(&input, self.rank)?;
+        let output = match input.dtype() {
+            DType::Complex64 => self.run(par, &self.single, input)?,
+            _ => self.run(par, &self.double, input)?,
+        };
+        ctx.set_output(0, output);
         Ok(())
     }
 
@@ -110,18 +112,34 @@ impl Kernel for Fft {
 }
 
 impl Fft {
-    fn run<R: Real>(&self, par: Parallel, tensor: &mut Tensor) -> Result<()>
+    fn run<R: Real>(&self, par: Parallel, plans: &Plans<R>, input: Tensor) -> Result<Tensor>
     where
         Complex<R>: Element,
     {
-        let dims = tensor.dims().to_vec();
-        let values = tensor.values_mut::<Complex<R>>()?;
+        if input.num_elements() == 0 {
+            return Ok(input);
+        }
+        let dims = input.dims().to_vec();
+        let lengths = dims.iter().rev().take(self.rank);
+        let plan = |len| plans.complex(len, self.direction);
+        // What others still read is not copied first: its rows are transformed from there.
+        let (mut values, rest) = match lengths.clone().next() {
+            Some(&len) if !input.is_unique() => {
+                let from = input.values::<Complex<R>>()?;
+                let fill = |to: &mut [_]| rows_into(par, &plan(len), from, to);
+                (Tensor::build(input.shape().clone(), fill)?, 1)
+            }
+            _ => (input, 0),
+        };
         let mut stride = 1;
-        for &len in dims.iter().rev().take(self.rank) {
-            transform(par, values, len, stride, self.direction);
+        let inner = values.values_mut::<Complex<R>>()?;
+        for (axis, &len) in lengths.enumerate() {
+            if axis >= rest && len > 1 {
+                columns(par, &plan(len), inner, stride);
+            }
             stride *= len;
         }
-        Ok(())
+        Ok(values)
     }
 }
 

@@ -1,9 +1,8 @@
 //! Fourier transforms, and sound.
 
-mod axes;
+mod corner;
 mod fft;
 mod mfcc;
-mod plan;
 mod rfft;
 mod spectrogram;
 mod wav;

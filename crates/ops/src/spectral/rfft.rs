@@ -7,11 +7,11 @@ use tensorfleet_framework::{
 };
 use tensorfleet_graph::Output;
 use tensorfleet_kernels::Parallel;
+use tensorfleet_kernels::fourier::{Direction, Plans, Real, analyze, columns, synthesize};
 use tensorfleet_tensor::{DType, Element, Result, Shape, Tensor, invalid_argument};
 
-use super::axes::{Direction, copy_corner, transform};
+use super::corner::copy_corner;
 use super::fft::{check_rank, cost, rank_of};
-use super::plan::{Plan, Real};
 
 const ATTRS: &[&str] =
     &["Treal: {float, double} = DT_FLOAT", "Tcomplex: {complex64, complex128} = DT_COMPLEX64"];
@@ -93,13 +93,19 @@ fn halved(lengths: &[usize]) -> Vec<usize> {
 #[derive(Debug)]
 struct RealFft {
     rank: usize,
+    single: Plans<f32>,
+    double: Plans<f64>,
 }
 
 impl Kernel for RealFft {
     fn new(attrs: &Attrs<'_>) -> Result<RealFft> {
         let (real, complex) = (attrs.dtype("Treal")?, attrs.dtype("Tcomplex")?);
         check_types("forward", real, complex, real, complex)?;
-        Ok(RealFft { rank: rank_of(attrs.op()) })
+        Ok(RealFft {
+            rank: rank_of(attrs.op()),
+            single: Plans::default(),
+            double: Plans::default(),
+        })
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
@@ -107,8 +113,8 @@ impl Kernel for RealFft {
         let input = ctx.input(0)?;
         let lengths = lengths(input, ctx.input(1)?, self.rank, false)?;
         let output = match input.dtype() {
-            DType::Float => analyze::<f32>(par, input, &lengths)?,
-            _ => analyze::<f64>(par, input, &lengths)?,
+            DType::Float => forward_of(par, &self.single, input, &lengths)?,
+            _ => forward_of(par, &self.double, input, &lengths)?,
         };
         ctx.set_output(0, output);
         Ok(())
@@ -130,45 +136,52 @@ fn check_types(what: &str, real: DType, complex: DType, from: DType, to: DType) 
     Ok(())
 }
 
-fn analyze<R: Real>(par: Parallel, input: &Tensor, lengths: &[usize]) -> Result<Tensor>
+fn forward_of<R: Real + Element>(
+    par: Parallel,
+    plans: &Plans<R>,
+    input: &Tensor,
+    lengths: &[usize],
+) -> Result<Tensor>
 where
     Complex<R>: Element,
 {
     let halves = halved(lengths);
-    let mut output = Tensor::zeros(Complex::<R>::DTYPE, with_lengths(input, &halves)?)?;
-    if input.num_elements() == 0 {
-        return Ok(output);
+    let shape = with_lengths(input, &halves)?;
+    if shape.num_elements() == 0 || input.num_elements() == 0 {
+        return Tensor::zeros(Complex::<R>::DTYPE, shape);
     }
-    // All of the spectrum along the last axis is computed, and half of it kept.
-    let full_shape = with_lengths(input, lengths)?;
-    let outer = input.rank() - lengths.len();
-    let zero = Complex::new(R::zero(), R::zero());
-    let mut full = vec![zero; full_shape.num_elements()];
-    let count: usize = input.dims()[..outer].iter().product();
-    let from_dims = [&[count], &input.dims()[outer..]].concat();
-    let full_dims = [&[count], lengths].concat();
-    copy_corner((input.values::<R>()?, &from_dims), (&mut full, &full_dims), &|value| {
-        Complex::new(value, R::zero())
+    let (outer, last) = (input.rank() - lengths.len(), lengths.len() - 1);
+    let dims = &input.dims()[outer..];
+    let values = input.values::<R>()?;
+    // Rows may be too long, but there must not be too many of them.
+    let cropped = (dims[..last] != lengths[..last]).then(|| {
+        let count: usize = input.dims()[..outer].iter().product();
+        let from = [&[count], dims].concat();
+        let to = [&[count], &lengths[..last], &dims[last..]].concat();
+        let mut cropped = vec![R::zero(); to.iter().product()];
+        copy_corner((values, &from), (&mut cropped, &to), &|value| value);
+        cropped
     });
-    let last = lengths[lengths.len() - 1];
-    transform(par, &mut full, last, 1, Direction::Forward);
-    let half_dims = [&[count], &halves[..]].concat();
-    let values = output.values_mut::<Complex<R>>()?;
-    copy_corner((&full, &full_dims), (values, &half_dims), &|value| value);
-    transform_outer(par, values, &halves, Direction::Forward);
-    Ok(output)
+    Tensor::build(shape, |spectra: &mut [Complex<R>]| {
+        let plan = plans.real(lengths[last], Direction::Forward);
+        analyze(par, &plan, cropped.as_deref().unwrap_or(values), spectra);
+        transform_outer(par, plans, spectra, &halves, Direction::Forward);
+    })
 }
 
 /// Transforms along all of the last axes but the very last.
 fn transform_outer<R: Real>(
     par: Parallel,
+    plans: &Plans<R>,
     values: &mut [Complex<R>],
     lengths: &[usize],
     direction: Direction,
 ) {
     let mut stride = lengths[lengths.len() - 1];
     for &len in lengths.iter().rev().skip(1) {
-        transform(par, values, len, stride, direction);
+        if len > 1 {
+            columns(par, &plans.complex(len, direction), values, stride);
+        }
         stride *= len;
     }
 }
@@ -176,13 +189,19 @@ fn transform_outer<R: Real>(
 #[derive(Debug)]
 struct InverseRealFft {
     rank: usize,
+    single: Plans<f32>,
+    double: Plans<f64>,
 }
 
 impl Kernel for InverseRealFft {
     fn new(attrs: &Attrs<'_>) -> Result<InverseRealFft> {
         let (real, complex) = (attrs.dtype("Treal")?, attrs.dtype("Tcomplex")?);
         check_types("backward", real, complex, complex, real)?;
-        Ok(InverseRealFft { rank: rank_of(attrs.op()) })
+        Ok(InverseRealFft {
+            rank: rank_of(attrs.op()),
+            single: Plans::default(),
+            double: Plans::default(),
+        })
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
@@ -190,8 +209,8 @@ impl Kernel for InverseRealFft {
         let input = ctx.input(0)?;
         let lengths = lengths(input, ctx.input(1)?, self.rank, true)?;
         let output = match input.dtype() {
-            DType::Complex64 => synthesize::<f32>(par, input, &lengths)?,
-            _ => synthesize::<f64>(par, input, &lengths)?,
+            DType::Complex64 => inverse_of(par, &self.single, input, &lengths)?,
+            _ => inverse_of(par, &self.double, input, &lengths)?,
         };
         ctx.set_output(0, output);
         Ok(())
@@ -202,7 +221,12 @@ impl Kernel for InverseRealFft {
     }
 }
 
-fn synthesize<R: Real>(par: Parallel, input: &Tensor, lengths: &[usize]) -> Result<Tensor>
+fn inverse_of<R: Real + Element>(
+    par: Parallel,
+    plans: &Plans<R>,
+    input: &Tensor,
+    lengths: &[usize],
+) -> Result<Tensor>
 where
     Complex<R>: Element,
 {
@@ -211,28 +235,22 @@ where
         return Tensor::zeros(R::DTYPE, shape);
     }
     let halves = halved(lengths);
-    let outer = input.rank() - lengths.len();
-    let count: usize = input.dims()[..outer].iter().product();
-    let zero = Complex::new(R::zero(), R::zero());
-    let mut half = vec![zero; with_lengths(input, &halves)?.num_elements()];
-    let from_dims = [&[count], &input.dims()[outer..]].concat();
-    let half_dims = [&[count], &halves[..]].concat();
+    let (outer, last) = (input.rank() - lengths.len(), lengths[lengths.len() - 1]);
     let values = input.values::<Complex<R>>()?;
-    copy_corner((values, &from_dims), (&mut half, &half_dims), &|value| value);
-    transform_outer(par, &mut half, &halves, Direction::Inverse);
-    let (last, last_half) = (lengths[lengths.len() - 1], halves[halves.len() - 1]);
-    let plan = Plan::new(last);
+    let is_whole = input.dims()[outer..] == halves[..];
+    let mut own = Vec::new();
+    // Other axes are transformed in place, so on a copy.
+    if !is_whole || lengths.len() > 1 {
+        let count: usize = input.dims()[..outer].iter().product();
+        let from = [&[count], &input.dims()[outer..]].concat();
+        let to = [&[count], &halves[..]].concat();
+        own.resize(to.iter().product(), Complex::new(R::zero(), R::zero()));
+        copy_corner((values, &from), (&mut own, &to), &|value| value);
+        transform_outer(par, plans, &mut own, &halves, Direction::Inverse);
+    }
+    let spectra = if own.is_empty() { values } else { &own };
     Tensor::build(shape, |out: &mut [R]| {
-        let mut row = vec![zero; last];
-        for (out, half) in out.chunks_exact_mut(last).zip(half.chunks_exact(last_half)) {
-            row[..last_half].copy_from_slice(half);
-            // The other half mirrors the first.
-            for k in last_half..last {
-                row[k] = half[last - k].conj();
-            }
-            plan.inverse(&mut row);
-            out.iter_mut().zip(&row).for_each(|(out, value)| *out = value.re);
-        }
+        synthesize(par, &plans.real(last, Direction::Inverse), spectra, out);
     })
 }
 

@@ -5,10 +5,9 @@ use std::f64::consts::TAU;
 use num_complex::Complex;
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
 use tensorfleet_kernels::Parallel;
+use tensorfleet_kernels::fourier::{Direction, Plans, analyze};
 use tensorfleet_kernels::parallel::rows_mut;
 use tensorfleet_tensor::{Result, Shape, Tensor, invalid_argument};
-
-use super::plan::Plan;
 
 pub(super) const OPS: &[Op] = &[Op {
     name: "AudioSpectrogram",
@@ -24,6 +23,7 @@ struct Spectrogram {
     window: i64,
     stride: i64,
     squared: bool,
+    plans: Plans<f64>,
 }
 
 impl Kernel for Spectrogram {
@@ -32,6 +32,7 @@ impl Kernel for Spectrogram {
             window: attrs.int("window_size")?,
             stride: attrs.int("stride")?,
             squared: attrs.bool("magnitude_squared")?,
+            plans: Plans::default(),
         })
     }
 
@@ -59,20 +60,20 @@ impl Kernel for Spectrogram {
             ctx.set_output(0, Tensor::build(shape, |_: &mut [f32]| {})?);
             return Ok(());
         }
-        let plan = Plan::<f64>::new(length);
+        let plan = self.plans.real(length, Direction::Forward);
         let hann: Vec<f64> =
             (0..window).map(|i| 0.5 - 0.5 * (TAU * i as f64 / window as f64).cos()).collect();
         let output = Tensor::build(shape, |out: &mut [f32]| {
             par.for_each(rows_mut(out, channels * frames), 4, |indices, rows| {
-                let mut row = vec![Complex::new(0.0, 0.0); length];
+                let mut row = vec![0.0; length];
+                let mut spectrum = vec![Complex::new(0.0, 0.0); bins];
                 for (index, out) in indices.zip(rows.data.chunks_exact_mut(bins)) {
                     let (channel, first) = (index / frames, index % frames * stride);
-                    row.fill(Complex::new(0.0, 0.0));
                     for (i, (row, weight)) in row.iter_mut().zip(&hann).enumerate() {
-                        row.re = f64::from(values[(first + i) * channels + channel]) * weight;
+                        *row = f64::from(values[(first + i) * channels + channel]) * weight;
                     }
-                    plan.forward(&mut row);
-                    for (out, value) in out.iter_mut().zip(&row) {
+                    analyze(Parallel::SERIAL, &plan, &row, &mut spectrum);
+                    for (out, value) in out.iter_mut().zip(&spectrum) {
                         let power = value.norm_sqr();
                         *out = if self.squared { power } else { power.sqrt() } as f32;
                     }

@@ -4,8 +4,8 @@
 //! next update copy the whole table.
 
 use tensorfleet_framework::{
-    Attrs, GradientContext, InputGradients, Kernel, KernelContext, NewNode, Op, Value, Variable,
-    cpu,
+    Attrs, GradientContext, InputGradients, Kernel, KernelContext, Nature, NewNode, Op, Value,
+    Variable, cpu,
 };
 use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{DType, Result, Tensor, invalid_argument};
@@ -74,6 +74,7 @@ pub(super) const OPS: &[Op] = &[
         stateful: true,
         kernels: &[cpu::<ResourceGather>().types("dtype", GATHERED)],
         gradient: Some(gradient),
+        nature: Nature::READS_VARIABLE,
         ..Op::DEFAULT
     },
     Op {

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::shapes::scalar;
 use tensorfleet_framework::{
-    Attrs, Kernel, KernelContext, Op, Resources, Value, Variable, cpu, no_gradient,
+    Attrs, Kernel, KernelContext, Nature, Op, Resources, Value, Variable, cpu, no_gradient,
 };
 use tensorfleet_tensor::{
     Code, DType, PartialShape, ResourceHandle, Result, Tensor, failed_precondition,
@@ -39,6 +39,7 @@ pub(super) const OPS: &[Op] = &[
         kernels: &[cpu::<ReadVariable>()],
         // The gradient of a variable's handle is that of its value.
         gradient: Some(crate::control::through),
+        nature: Nature::READS_VARIABLE,
         ..Op::DEFAULT
     },
     Op {

@@ -3,10 +3,14 @@
 use bytes::Bytes;
 use half::{bf16, f16};
 use num_complex::Complex;
-use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
-use tensorfleet_tensor::{DType, Result, Tensor, dispatch, invalid_argument, unimplemented_error};
+use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
+use tensorfleet_kernels::Parallel;
+use tensorfleet_tensor::{
+    DType, Element, Result, Tensor, dispatch, invalid_argument, unimplemented_error,
+};
 
 use super::printf::{Directive, Flag, Notation};
+use super::texts::{Made, make_texts};
 
 pub(super) const OPS: &[Op] = &[Op {
     name: "AsString",
@@ -81,24 +85,37 @@ impl Kernel for AsString {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let par = Parallel::new(ctx.parallelism());
         let input = ctx.input(0)?;
+        let texts = self.texts(par, input)?;
+        let output = Tensor::from_strings(input.shape().clone(), texts)?;
+        ctx.set_output(0, output);
+        Ok(())
+    }
+
+    fn cost(&self, inputs: &[Value]) -> u64 {
+        match inputs {
+            [Value::Tensor(x), ..] => x.num_elements() as u64 * 40,
+            _ => 0,
+        }
+    }
+}
+
+impl AsString {
+    fn texts(&self, par: Parallel, input: &Tensor) -> Result<Vec<Bytes>> {
         let directive = &self.directive;
-        let float = |value: f64| Bytes::from(directive.float(value));
-        let complex = |re: f64, im: f64| {
-            Bytes::from(format!("({},{})", directive.float(re), directive.float(im)))
-        };
-        let texts: Vec<Bytes> = match input.dtype() {
-            DType::Float => input.values::<f32>()?.iter().map(|&v| float(v.into())).collect(),
-            DType::Double => input.values::<f64>()?.iter().map(|&v| float(v)).collect(),
-            DType::Half => input.values::<f16>()?.iter().map(|v| float(v.to_f64())).collect(),
-            DType::BFloat16 => input.values::<bf16>()?.iter().map(|v| float(v.to_f64())).collect(),
-            DType::Complex64 => input
-                .values::<Complex<f32>>()?
-                .iter()
-                .map(|v| complex(v.re.into(), v.im.into()))
-                .collect(),
+        Ok(match input.dtype() {
+            DType::Float => each(par, input, |v: f32, out| directive.float_to(v.into(), out))?,
+            DType::Double => each(par, input, |v: f64, out| directive.float_to(v, out))?,
+            DType::Half => each(par, input, |v: f16, out| directive.float_to(v.to_f64(), out))?,
+            DType::BFloat16 => {
+                each(par, input, |v: bf16, out| directive.float_to(v.to_f64(), out))?
+            }
+            DType::Complex64 => each(par, input, |v: Complex<f32>, out| {
+                self.complex(v.re.into(), v.im.into(), out);
+            })?,
             DType::Complex128 => {
-                input.values::<Complex<f64>>()?.iter().map(|v| complex(v.re, v.im)).collect()
+                each(par, input, |v: Complex<f64>, out| self.complex(v.re, v.im, out))?
             }
             DType::Bool => input
                 .values::<bool>()?
@@ -114,17 +131,31 @@ impl Kernel for AsString {
                 dispatch!(
                     dtype,
                     [i8, i16, i32, i64, u8, u16, u32, u64],
-                    T => input
-                        .values::<T>()?
-                        .iter()
-                        .map(|v| Bytes::from(directive.integer(&v.to_string(), signed)))
-                        .collect(),
+                    T => each(par, input, |v: T, out| directive.integer_to(v.into(), signed, out))?,
                     else => return Err(unimplemented_error!("AsString of {dtype}"))
                 )
             }
-        };
-        let output = Tensor::from_strings(input.shape().clone(), texts)?;
-        ctx.set_output(0, output);
-        Ok(())
+        })
     }
+
+    fn complex(&self, re: f64, im: f64, out: &mut Vec<u8>) {
+        out.push(b'(');
+        self.directive.float_to(re, out);
+        out.push(b',');
+        self.directive.float_to(im, out);
+        out.push(b')');
+    }
+}
+
+/// The texts of all elements.
+fn each<T: Element>(
+    par: Parallel,
+    input: &Tensor,
+    write: impl Fn(T, &mut Vec<u8>) + Sync,
+) -> Result<Vec<Bytes>> {
+    let values = input.values::<T>()?;
+    Ok(make_texts(par, values.len(), |i, page| {
+        write(values[i], page);
+        Made::Written
+    }))
 }

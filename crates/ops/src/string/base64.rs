@@ -5,6 +5,7 @@ use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
 use tensorfleet_tensor::{Result, invalid_argument};
 
 use super::map_strings;
+use super::texts::{Made, map_texts};
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -37,7 +38,10 @@ impl Kernel for EncodeBase64 {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        map_strings(ctx, |bytes| Ok(encode(bytes, self.pad).into()))
+        map_texts(ctx, |bytes, page| {
+            encode_to(bytes, self.pad, page);
+            Made::Written
+        })
     }
 }
 
@@ -53,20 +57,31 @@ pub(crate) fn encode_for_mail(bytes: &[u8]) -> String {
 
 fn encode(bytes: &[u8], pad: bool) -> Vec<u8> {
     let mut text = Vec::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
+    encode_to(bytes, pad, &mut text);
+    text
+}
+
+fn encode_to(bytes: &[u8], pad: bool, text: &mut Vec<u8>) {
+    let (whole, rest) = bytes.as_chunks::<3>();
+    let digit = |bits: usize, i: usize| ALPHABET[bits >> (18 - 6 * i) & 63];
+    text.reserve(bytes.len().div_ceil(3) * 4);
+    for &[a, b, c] in whole {
+        let bits = usize::from(a) << 16 | usize::from(b) << 8 | usize::from(c);
+        text.extend_from_slice(&[0, 1, 2, 3].map(|i| digit(bits, i)));
+    }
+    for group in rest.chunks(3) {
         let mut bits = 0;
         for i in 0..3 {
             bits = bits << 8 | usize::from(group.get(i).copied().unwrap_or(0));
         }
         for i in 0..4 {
             if i <= group.len() {
-                text.push(ALPHABET[bits >> (18 - 6 * i) & 63]);
+                text.push(digit(bits, i));
             } else if pad {
                 text.push(b'=');
             }
         }
     }
-    text
 }
 
 #[derive(Debug)]

@@ -1,11 +1,10 @@
 //! `StringLower`, `StringUpper` and `StringStrip`.
 
-use bytes::Bytes;
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
 use tensorfleet_tensor::{Result, invalid_argument};
 
-use super::map_strings;
 use super::number::trim;
+use super::texts::{Made, map_texts};
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -56,13 +55,21 @@ impl Kernel for ChangeCase {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        map_strings(ctx, |text| {
-            Ok(match (self.unicode, self.upper) {
-                (false, false) => text.to_ascii_lowercase().into(),
-                (false, true) => text.to_ascii_uppercase().into(),
-                (true, false) => String::from_utf8_lossy(text).to_lowercase().into(),
-                (true, true) => String::from_utf8_lossy(text).to_uppercase().into(),
-            })
+        map_texts(ctx, |text, page| {
+            if self.unicode {
+                let text = String::from_utf8_lossy(text);
+                let changed = if self.upper { text.to_uppercase() } else { text.to_lowercase() };
+                page.extend_from_slice(changed.as_bytes());
+                return Made::Written;
+            }
+            let start = page.len();
+            page.extend_from_slice(text);
+            if self.upper {
+                page[start..].make_ascii_uppercase();
+            } else {
+                page[start..].make_ascii_lowercase();
+            }
+            Made::Written
         })
     }
 }
@@ -76,6 +83,6 @@ impl Kernel for Strip {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        map_strings(ctx, |text: &Bytes| Ok(text.slice_ref(trim(text))))
+        map_texts(ctx, |text, _| Made::Given(text.slice_ref(trim(text))))
     }
 }

@@ -1,9 +1,11 @@
 //! Strings as numbers of buckets, by three different hashes.
 
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{Result, Tensor, dispatch, invalid_argument};
 
 use super::farm_hash::fingerprint64;
+use super::texts::MIN_TEXTS;
 
 pub(super) const OPS: &[Op] = &[
     Op {
@@ -104,17 +106,20 @@ impl Kernel for HashBucket {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let par = Parallel::new(ctx.parallelism());
         let input = ctx.input(0)?;
         let texts = input.strings()?;
         let output = Tensor::build(input.shape().clone(), |out: &mut [i64]| {
-            for (bucket, text) in out.iter_mut().zip(texts) {
-                let hash = match self.hash {
-                    Hash::Legacy => murmur(text),
-                    Hash::Fast => fingerprint64(text),
-                    Hash::Strong(key) => sip(key, text),
-                };
-                *bucket = (hash % self.buckets) as i64;
-            }
+            par.for_each((out, texts), MIN_TEXTS, |_, (out, texts)| {
+                for (bucket, text) in out.iter_mut().zip(texts) {
+                    let hash = match self.hash {
+                        Hash::Legacy => murmur(text),
+                        Hash::Fast => fingerprint64(text),
+                        Hash::Strong(key) => sip(key, text),
+                    };
+                    *bucket = (hash % self.buckets) as i64;
+                }
+            });
         })?;
         ctx.set_output(0, output);
         Ok(())

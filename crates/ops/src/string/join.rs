@@ -1,8 +1,11 @@
 //! `StringJoin`: strings put together element by element.
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{Result, Shape, Tensor, invalid_argument};
+
+use super::texts::{Made, make_texts};
 
 pub(super) const OPS: &[Op] = &[Op {
     name: "StringJoin",
@@ -24,6 +27,7 @@ impl Kernel for StringJoin {
     }
 
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let par = Parallel::new(ctx.parallelism());
         let inputs = ctx.input_list(0..ctx.num_inputs())?;
         let mut shape = Shape::SCALAR;
         for input in inputs.iter().filter(|input| !input.shape().is_scalar()) {
@@ -39,18 +43,15 @@ impl Kernel for StringJoin {
         let columns: Vec<&[Bytes]> =
             inputs.iter().map(|input| input.strings()).collect::<Result<_>>()?;
         let scalar: Vec<bool> = inputs.iter().map(|input| input.shape().is_scalar()).collect();
-        let joined = (0..shape.num_elements())
-            .map(|i| {
-                let mut text = BytesMut::new();
-                for (n, column) in columns.iter().enumerate() {
-                    if n > 0 {
-                        text.extend_from_slice(&self.separator);
-                    }
-                    text.extend_from_slice(&column[if scalar[n] { 0 } else { i }]);
+        let joined = make_texts(par, shape.num_elements(), |i, page| {
+            for (n, column) in columns.iter().enumerate() {
+                if n > 0 {
+                    page.extend_from_slice(&self.separator);
                 }
-                text.freeze()
-            })
-            .collect();
+                page.extend_from_slice(&column[if scalar[n] { 0 } else { i }]);
+            }
+            Made::Written
+        });
         let output = Tensor::from_strings(shape, joined)?;
         ctx.set_output(0, output);
         Ok(())

@@ -21,6 +21,7 @@ mod script_table;
 mod segment_join;
 mod split;
 mod substr;
+mod texts;
 mod to_number;
 mod unicode;
 mod unicode_ops;

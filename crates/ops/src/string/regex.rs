@@ -1,11 +1,13 @@
 //! Regular expressions: matching and replacing, with a pattern that is constant or a tensor.
 
 use bytes::Bytes;
-use regex::bytes::{Captures, Regex};
+use regex::bytes::Regex;
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, cpu};
+use tensorfleet_kernels::Parallel;
 use tensorfleet_tensor::{Result, Tensor, invalid_argument};
 
 use super::re2::{compile, compile_anchored};
+use super::texts::{MIN_TEXTS, Made, map_texts};
 
 const DIFFERS: &str = "Groups of a pattern nest at most 250 deep, and `.` finds no surrogates.";
 
@@ -78,12 +80,15 @@ impl Kernel for FullMatch {
                 &given
             }
         };
+        let par = Parallel::new(ctx.parallelism());
         let input = ctx.input(0)?;
         let texts = input.strings()?;
         let output = Tensor::build(input.shape().clone(), |out: &mut [bool]| {
-            for (out, text) in out.iter_mut().zip(texts) {
-                *out = pattern.is_match(text);
-            }
+            par.for_each((out, texts), MIN_TEXTS, |_, (out, texts)| {
+                for (out, text) in out.iter_mut().zip(texts) {
+                    *out = pattern.is_match(text);
+                }
+            });
         })?;
         ctx.set_output(0, output);
         Ok(())
@@ -122,51 +127,56 @@ impl Kernel for Replace {
             ctx.set_output(0, input);
             return Ok(());
         }
-        let input = ctx.input(0)?;
-        let texts = input.strings()?.iter();
-        let texts = match self.everywhere {
-            true => texts.map(|text| replace_all(pattern, rewrite, text)).collect(),
-            false => texts.map(|text| replace_first(pattern, rewrite, text)).collect(),
-        };
-        let output = Tensor::from_strings(input.shape().clone(), texts)?;
-        ctx.set_output(0, output);
-        Ok(())
+        map_texts(ctx, |text, page| {
+            let is_changed = match self.everywhere {
+                true => replace_all(pattern, rewrite, text, page),
+                false => replace_first(pattern, rewrite, text, page),
+            };
+            if is_changed { Made::Written } else { Made::Given(text.clone()) }
+        })
     }
 }
 
-/// Replaces the first match. A wrong rewrite leaves the text alone.
-fn replace_first(pattern: &Regex, rewrite: &[u8], text: &Bytes) -> Bytes {
-    let Some(groups) = pattern.captures(text) else { return text.clone() };
+/// Writes the text with the first match replaced. A wrong rewrite leaves the text alone; returns
+/// whether it did not.
+fn replace_first(pattern: &Regex, rewrite: &[u8], text: &[u8], out: &mut Vec<u8>) -> bool {
+    let Some(groups) = pattern.captures(text) else { return false };
     let found = groups.get_match().range();
-    let mut out = text[..found.start].to_vec();
-    if !expand(rewrite, &groups, &mut out) {
-        return text.clone();
+    out.extend_from_slice(&text[..found.start]);
+    if !expand(rewrite, |group| Some(groups.get(group)?.as_bytes()), out) {
+        return false;
     }
     out.extend_from_slice(&text[found.end..]);
-    out.into()
+    true
 }
 
-/// Replaces every match; empty ones only between characters, and not right behind another. A wrong rewrite counts
-/// up to where it is wrong.
-fn replace_all(pattern: &Regex, rewrite: &[u8], text: &Bytes) -> Bytes {
-    let mut out = Vec::with_capacity(text.len());
+/// Writes the text with every match replaced; empty ones only between characters, and not right
+/// behind another. A wrong rewrite counts up to where it is wrong. Returns whether there was a match.
+fn replace_all(pattern: &Regex, rewrite: &[u8], text: &[u8], out: &mut Vec<u8>) -> bool {
+    // Where groups lie is much harder to find than where the match does.
+    let has_groups = highest_group(rewrite) > 0;
     let (mut at, mut last_end) = (0, None);
     while at <= text.len() {
-        let Some(groups) = pattern.captures_at(text, at) else { break };
-        let found = groups.get_match().range();
-        out.extend_from_slice(&text[at..found.start]);
-        if found.is_empty() && last_end == Some(found.start) {
-            let next = found.start + character_len(&text[found.start..]);
-            out.extend_from_slice(&text[found.start..next.min(text.len())]);
+        let Some(found) = pattern.find_at(text, at) else { break };
+        out.extend_from_slice(&text[at..found.start()]);
+        if found.is_empty() && last_end == Some(found.start()) {
+            let next = found.start() + character_len(&text[found.start()..]);
+            out.extend_from_slice(&text[found.start()..next.min(text.len())]);
             at = next;
             continue;
         }
-        expand(rewrite, &groups, &mut out);
-        at = found.end;
+        if has_groups && let Some(groups) = pattern.captures_at(text, at) {
+            expand(rewrite, |group| Some(groups.get(group)?.as_bytes()), out);
+        } else {
+            expand(rewrite, |_| Some(found.as_bytes()), out);
+        }
+        at = found.end();
         last_end = Some(at);
     }
-    out.extend_from_slice(text.get(at..).unwrap_or_default());
-    out.into()
+    if last_end.is_some() {
+        out.extend_from_slice(text.get(at..).unwrap_or_default());
+    }
+    last_end.is_some()
 }
 
 /// The length of the character that bytes begin with; one if they begin with none.
@@ -191,7 +201,11 @@ fn highest_group(rewrite: &[u8]) -> usize {
 }
 
 /// Puts groups in for `\0` to `\9`, as RE2 writes them; returns whether all of the rewrite made sense.
-fn expand(rewrite: &[u8], groups: &Captures<'_>, out: &mut Vec<u8>) -> bool {
+fn expand<'t>(
+    rewrite: &[u8],
+    group: impl Fn(usize) -> Option<&'t [u8]>,
+    out: &mut Vec<u8>,
+) -> bool {
     let mut rest = rewrite.iter();
     while let Some(&byte) = rest.next() {
         if byte != b'\\' {
@@ -200,8 +214,8 @@ fn expand(rewrite: &[u8], groups: &Captures<'_>, out: &mut Vec<u8>) -> bool {
         }
         match rest.next() {
             Some(digit @ b'0'..=b'9') => {
-                if let Some(group) = groups.get(usize::from(digit - b'0')) {
-                    out.extend_from_slice(group.as_bytes());
+                if let Some(group) = group(usize::from(digit - b'0')) {
+                    out.extend_from_slice(group);
                 }
             }
             Some(b'\\') => out.push(b'\\'),
@@ -225,21 +239,27 @@ mod tests {
         let pattern = compile(b"(a)(b)?").unwrap();
         let groups = pattern.captures(b"ab").unwrap();
         let mut out = Vec::new();
-        assert!(expand(br"\2-\1\\\0", &groups, &mut out));
+        let group = |group| Some(groups.get(group)?.as_bytes());
+        assert!(expand(br"\2-\1\\\0", group, &mut out));
         assert_eq!(out, br"b-a\ab");
     }
 
     #[test]
     fn a_wrong_rewrite_counts_as_far_as_it_is_right() {
-        let (pattern, text) = (compile(b"a").unwrap(), Bytes::from("xay"));
-        assert_eq!(replace_all(&pattern, br"-\y\0", &text), "x-y");
-        assert_eq!(replace_first(&pattern, br"-\y\0", &text), "xay");
+        let pattern = compile(b"a").unwrap();
+        let mut out = Vec::new();
+        assert!(replace_all(&pattern, br"-\y\0", b"xay", &mut out));
+        assert_eq!(out, b"x-y");
+        assert!(!replace_first(&pattern, br"-\y\0", b"xay", &mut out));
+        assert!(!replace_all(&pattern, b"-", b"xy", &mut out));
     }
 
     #[test]
     fn empty_matches_lie_between_characters() {
         let all = |pattern: &[u8], text: &str| {
-            replace_all(&compile(pattern).unwrap(), b"-", &Bytes::from(text.to_owned()))
+            let mut out = Vec::new();
+            replace_all(&compile(pattern).unwrap(), b"-", text.as_bytes(), &mut out);
+            String::from_utf8(out).unwrap()
         };
         assert_eq!(all(b"x*", "é中"), "-é-中-");
         assert_eq!(all(b"a*", "baac"), "-b-c-");

@@ -2,6 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use tensorfleet_files::FileSystem;
 use tensorfleet_framework::{Attrs, Kernel, KernelContext, Op, Value, cpu};
 use tensorfleet_tensor::{
     DType, Error, Result, Shape, Tensor, internal, invalid_argument, unimplemented_error,
@@ -214,7 +215,7 @@ impl Watch {
     }
 
     /// Writes a tensor to all files.
-    fn publish(&self, tensor: &Tensor) -> Result<()> {
+    fn publish(&self, files: &dyn FileSystem, tensor: &Tensor) -> Result<()> {
         if self.urls.is_empty() {
             return Ok(());
         }
@@ -234,7 +235,7 @@ impl Watch {
                 watch: format!("{node}:{slot}:{op}"),
             };
             let event = Event::Summary(vec![Entry { tag: node.clone(), content }]);
-            write_file(&path, &encode_event(event, 0, micros as f64)?)?;
+            write_file(files, &path, &encode_event(event, 0, micros as f64)?)?;
         }
         Ok(())
     }
@@ -251,7 +252,7 @@ impl Watch {
         } else {
             let (output, publishes) = told(ctx.take_input(0)?)?;
             if publishes {
-                self.publish(&output)?;
+                self.publish(&*ctx.step().files(), &output)?;
             }
             output
         };

@@ -1,17 +1,18 @@
 //! Writers of event files, which TensorBoard reads.
 
-use std::fs::{self, File};
-use std::io::BufWriter;
+use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use tensorfleet_checkpoint::scheme;
+use tensorfleet_files::{FileSystem, scheme};
 use tensorfleet_framework::Resource;
-use tensorfleet_tensor::{Result, failed_precondition, unimplemented_error, unknown_error};
+use tensorfleet_tensor::{
+    Code, Error, Result, failed_precondition, unimplemented_error, unknown_error,
+};
 
 use super::wire::{Event, encode_event};
-use crate::record::RecordWriter;
+use crate::record::{RecordWriter, Sink};
 
 /// An event file being written.
 #[derive(Debug)]
@@ -25,7 +26,7 @@ pub(super) struct SummaryWriter {
 
 #[derive(Debug)]
 struct State {
-    file: RecordWriter<BufWriter<File>>,
+    file: RecordWriter<Sink>,
     waiting: usize,
     flushed: Instant,
 }
@@ -61,6 +62,7 @@ impl SummaryWriter {
     /// Creates a file in a directory, which is made if need be, unless the writer has one.
     pub(super) fn open(
         &self,
+        files: &dyn FileSystem,
         directory: &str,
         suffix: &str,
         count: impl FnOnce() -> u64,
@@ -69,27 +71,23 @@ impl SummaryWriter {
         if state.is_some() {
             return Ok(());
         }
-        let failed = |error| unknown_error!("Could not initialize events writer: {error}");
-        // An event file grows while others read it, which an object cannot.
-        let directory = match scheme(directory) {
-            None => directory,
-            Some("file") => directory.trim_start_matches("file://"),
-            Some(scheme) => {
-                return Err(unimplemented_error!(
-                    "File system scheme '{scheme}' not implemented for event files (file: \
-                     '{directory}')"
-                ));
-            }
+        let failed = |error: Error| match error.code() {
+            Code::PermissionDenied => error,
+            _ => unknown_error!("Could not initialize events writer: {}", error.message()),
         };
-        fs::create_dir_all(directory).map_err(failed)?;
+        // An event file grows while others read it, which an object cannot.
+        if let Some(scheme) = scheme(directory).filter(|scheme| *scheme != "file") {
+            return Err(unimplemented_error!(
+                "File system scheme '{scheme}' not implemented for event files (file: \
+                 '{directory}')"
+            ));
+        }
+        files.create_dirs(directory).map_err(failed)?;
         let (time, process, count) = (now() as u64, std::process::id(), count());
         let name = format!("events.out.tfevents.{time:010}.{}.{process}.{count}{suffix}", host());
-        let file = File::create(format!("{directory}/{name}")).map_err(failed)?;
-        let mut opened = State {
-            file: RecordWriter::new(BufWriter::new(file)),
-            waiting: 0,
-            flushed: Instant::now(),
-        };
+        let file = Sink::create(files, &format!("{directory}/{name}")).map_err(failed)?;
+        let mut opened =
+            State { file: RecordWriter::new(file), waiting: 0, flushed: Instant::now() };
         opened.append(&encode_event(Event::FileVersion, 0, now())?)?;
         opened.flush()?;
         *state = Some(opened);

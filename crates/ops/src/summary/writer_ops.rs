@@ -211,7 +211,7 @@ impl Kernel for Create {
         let writer = resources.lookup_or_create(&handle.container, &handle.name, || {
             Ok(SummaryWriter::new(max_queue, flush_millis))
         })?;
-        writer.open(&directory, &suffix, || count.next()).inspect_err(|_| {
+        writer.open(&*ctx.step().files(), &directory, &suffix, || count.next()).inspect_err(|_| {
             // Another step may have forgotten it already.
             let _ = resources.delete::<SummaryWriter>(&handle.container, &handle.name);
         })

@@ -35,10 +35,8 @@ fn the_list_of_ops_is_up_to_date() {
          [What is not here](#not-here) of TensorFlow 2.21 is at the end.\n\n\
          Of the signatures, each an op and the types of its attributes, for which TensorFlow has a\n\
          kernel on CPUs, @SIGNATURES@ are computed here; a test counts them.\n\n\
-         For all ops: an error inside a function that was inlined names the node by its way through\n\
-         the calls, `call/node`, where TensorFlow names the node and then the calls. The fetch of a\n\
-         tensor of a branch that was not taken is INVALID_ARGUMENT, as in a session in TensorFlow's own\n\
-         process; its servers say INTERNAL.\n\n\
+         For all ops in sessions: an error inside an inlined function names the node by its way through\n\
+         the calls, `call/node`, where TensorFlow names the node and then the calls.\n\n\
          | Op | Types | Differs from TensorFlow |\n|---|---|---|\n",
     );
     text = text.replace("@SIGNATURES@", SIGNATURES.trim());

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use tensorfleet_framework::DeviceName;
-use tensorfleet_graph::{AttrList, AttrMap, AttrValue, Func, Graph, Node, NodeId, Output};
+use tensorfleet_graph::{
+    AttrList, AttrMap, AttrValue, ControlFlow, Func, Graph, Node, NodeId, Output,
+};
 use tensorfleet_tensor::Result;
 
-use super::{Effects, Expansion, Lowering, Pending, is_call};
+use super::{Effects, Expansion, Lowering, Pending, is_call, is_loop};
 use crate::edit::string_attr;
 use crate::function::{FunctionBody, instantiate_function};
 use crate::gradient::SYMBOLIC_GRADIENT;
@@ -75,6 +77,7 @@ impl Lowering<'_> {
                 ..node.clone()
             };
             self.awaited.extend(&copy.control_inputs);
+            self.take(&body.graph, &node.inputs, &moved);
             let new_id = self.graph.add(copy)?;
             debug_assert_eq!(Some(new_id), moved.ids[id.index()]);
             if is_call(&body.graph, node) {
@@ -84,8 +87,11 @@ impl Lowering<'_> {
                 effects.push(new_id);
             }
         }
-        let returned = |&id: &NodeId| moved.output(body.graph.node(id).inputs[0]);
-        let returns: Vec<Output> = body.returns.iter().map(returned).collect();
+        let returned: Vec<Output> =
+            body.returns.iter().map(|&id| body.graph.node(id).inputs[0]).collect();
+        self.take(&body.graph, &returned, &moved);
+        let returns: Vec<Output> =
+            returned.into_iter().map(|output| moved.output(output)).collect();
         let control_returns: Vec<NodeId> =
             body.control_returns.iter().flat_map(|&id| moved.controls(id)).collect();
         let mut done: Vec<NodeId> = Vec::new();
@@ -112,6 +118,12 @@ impl Lowering<'_> {
             nodes.dedup();
         }
         Ok(Inlined { returns, done, effects: ran })
+    }
+
+    /// Notes which results of loops are among the `outputs` of a body.
+    fn take(&mut self, body: &Graph, outputs: &[Output], moved: &Moved<'_>) {
+        let of_loops = outputs.iter().filter(|output| is_loop(body.node(output.node)));
+        self.taken.extend(of_loops.map(|&output| moved.output(output)));
     }
 }
 
@@ -143,7 +155,7 @@ impl<'a> Moved<'a> {
             body.args.iter().copied().zip(site.args.iter().copied()).collect();
         let mut next = first as u32;
         let ids = body.graph.nodes().iter().map(|node| {
-            (!matches!(&*node.op, "_Arg" | "_Retval")).then(|| {
+            (!node.is_end()).then(|| {
                 next += 1;
                 NodeId(next - 1)
             })
@@ -212,8 +224,8 @@ fn renamed_attrs(node: &Node, body: &Graph, prefix: &str) -> Arc<AttrMap> {
         Some(AttrValue::List(AttrList::Strings(classes))) => Some(classes),
         _ => None,
     };
-    let frame = match (&*node.op, node.attrs.get("frame_name")) {
-        ("Enter" | "RefEnter", Some(AttrValue::String(name))) => Some(name),
+    let frame = match node.attrs.get("frame_name") {
+        Some(AttrValue::String(name)) if node.steers(ControlFlow::Enter) => Some(name),
         _ => None,
     };
     if class.is_none() && frame.is_none() {
@@ -240,8 +252,5 @@ fn renamed_attrs(node: &Node, body: &Graph, prefix: &str) -> Arc<AttrMap> {
 
 /// Whether some nodes may be dead, or run in a frame of their own, so that nobody may wait for them.
 pub(super) fn has_control_flow(graph: &Graph) -> bool {
-    graph
-        .nodes()
-        .iter()
-        .any(|node| matches!(&*node.op, "Switch" | "RefSwitch" | "_SwitchN" | "Enter" | "RefEnter"))
+    graph.nodes().iter().any(|node| node.is_switch() || node.steers(ControlFlow::Enter))
 }

@@ -10,7 +10,7 @@ use tensorfleet_graph::{AttrList, AttrValue, Func, Node, NodeId, OpLookup as _, 
 use tensorfleet_tensor::{DType, Result, invalid_argument};
 
 use super::body::Site;
-use super::call::{check_arguments, check_results};
+use super::call::{END, check_arguments, check_results};
 use super::{Lowering, Pending, is_call};
 use crate::edit::{NewNode, first_output};
 
@@ -69,10 +69,13 @@ impl Lowering<'_> {
         }
         let mut results = Vec::with_capacity(returns.len());
         for (index, inputs) in returns.into_iter().enumerate() {
-            results.push(match args.iter().position(|&arg| is_whole_switch(&inputs, arg)) {
+            let dtype = node.output_types()[index].dtype;
+            // A handle is the same whichever branch runs; a value waits for what chooses the branch.
+            let is_handle =
+                |&arg: &NodeId| dtype == DType::Resource && is_whole_switch(&inputs, arg);
+            results.push(match args.iter().position(is_handle) {
                 Some(position) => node.inputs[position + 1],
                 None => {
-                    let dtype = node.output_types()[index].dtype;
                     let label = format!("merge_{index}");
                     first_output(self.merge(node, &label, dtype, inputs)?)
                 }
@@ -192,7 +195,11 @@ impl Lowering<'_> {
             name: &format!("{}/{label}", node.name),
             op: "Merge",
             device: Arc::clone(&node.device),
-            attrs: vec![("T", AttrValue::Type(dtype)), ("N", AttrValue::Int(inputs.len() as i64))],
+            attrs: vec![
+                ("T", AttrValue::Type(dtype)),
+                ("N", AttrValue::Int(inputs.len() as i64)),
+                (END, AttrValue::Bool(true)),
+            ],
             inputs,
             ..NewNode::default()
         })
@@ -224,7 +231,7 @@ fn branches(node: &Node) -> Result<Vec<Func>> {
     }
 }
 
-fn branch_label(chooses_by_number: bool, branch: usize) -> String {
+pub(super) fn branch_label(chooses_by_number: bool, branch: usize) -> String {
     match (chooses_by_number, branch) {
         (false, 0) => "else".to_owned(),
         (false, _) => "then".to_owned(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tensorfleet_graph::{
-    AttrList, AttrMap, AttrValue, Func, Graph, Node, NodeId, Output, ValueType,
+    AttrList, AttrMap, AttrValue, ControlFlow, Func, Graph, Node, NodeId, Output, ValueType,
 };
 use tensorfleet_tensor::{DType, Result, invalid_argument};
 
@@ -14,7 +14,8 @@ use crate::edit::{NewNode, first_output};
 use crate::function::FunctionBody;
 use crate::gradient::{self, SYMBOLIC_GRADIENT};
 
-/// An attribute of nodes with several results of which one is fed or fetched.
+/// An attribute of nodes with several results of which one is fed or fetched, and of the merges that
+/// a replaced branch or loop has.
 pub(crate) const END: &str = "_is_end";
 
 impl Lowering<'_> {
@@ -46,10 +47,10 @@ impl Lowering<'_> {
         self.replace_outputs(pending.id, returns);
         if self.awaited.contains(&pending.id) {
             // Who waits for a call waits for its effects, not for its results. Where a call may not
-            // run, its results tell.
+            // run, its results tell; and who asks for the call itself asks for them.
             let is_native = is_true(&node.attrs, NATIVE_CALL);
-            let control_inputs =
-                if is_native || may_not_run { inlined.done } else { inlined.effects };
+            let waits_for_results = is_native || may_not_run || self.targets.contains(&pending.id);
+            let control_inputs = if waits_for_results { inlined.done } else { inlined.effects };
             let done = self.add(NewNode {
                 name: &format!("{}/output_control_node", node.name),
                 op: "NoOp",
@@ -133,9 +134,9 @@ impl Lowering<'_> {
 
 /// Whether some nodes of a body would run at once, whether its call does or not.
 fn has_sources(body: &Graph) -> bool {
-    body.nodes()
-        .iter()
-        .any(|node| node.inputs.is_empty() && node.control_inputs.is_empty() && &*node.op != "_Arg")
+    body.nodes().iter().any(|node| {
+        node.inputs.is_empty() && node.control_inputs.is_empty() && !node.steers(ControlFlow::Arg)
+    })
 }
 
 /// The function that a plain call calls.

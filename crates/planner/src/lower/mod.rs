@@ -12,36 +12,46 @@
 mod body;
 mod branch;
 mod call;
+mod origin;
 mod repeat;
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 use tensorfleet_framework::Registry;
-use tensorfleet_graph::{AttrValue, Graph, Node, NodeId, Output};
+use tensorfleet_graph::{AttrValue, Calls, ControlFlow, Graph, Node, NodeId, Output};
 use tensorfleet_tensor::{Result, resource_exhausted};
 
 use crate::calls;
 use crate::edit::NewNode;
-use crate::gradient::SYMBOLIC_GRADIENT;
 use crate::redirect::Redirects;
 use crate::{Options, Step};
 pub(crate) use call::END;
+pub use origin::{Origin, origin};
 
 /// Replaces all calls of a function's body that can be replaced. Says whether there were any calls.
 pub(crate) fn lower(step: Step, ops: &Arc<Registry>, options: &Options) -> Result<(Step, bool)> {
-    replace(step, Effects::Always, ops, options)
+    replace(step, Effects::Always, Roots::Effects, ops, options)
 }
 
-/// Replaces all calls of a session's step that can be replaced. Says whether there were any calls.
-pub(crate) fn lower_step(
+/// Replaces the control flow that is written into the graph of a session's step, as the client asks
+/// for. Says whether there was any.
+pub(crate) fn lower_control_flow(
     step: Step,
     ops: &Arc<Registry>,
     options: &Options,
 ) -> Result<(Step, bool)> {
-    let (step, had_control_flow) = replace(step, Effects::IfNeeded, ops, options)?;
-    let (step, had_calls) = replace(step, Effects::Always, ops, options)?;
-    Ok((step, had_control_flow || had_calls))
+    replace(step, Effects::IfNeeded, Roots::Targets, ops, options)
+}
+
+/// Replaces all calls that are left in a session's step and can be replaced. Says whether there were
+/// any.
+pub(crate) fn lower_calls(
+    step: Step,
+    ops: &Arc<Registry>,
+    options: &Options,
+) -> Result<(Step, bool)> {
+    replace(step, Effects::Always, Roots::Targets, ops, options)
 }
 
 /// When nodes of a body with side effects are run.
@@ -54,9 +64,19 @@ enum Effects {
     IfNeeded,
 }
 
+/// What the roots of a graph are there for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Roots {
+    /// A function does all that it says.
+    Effects,
+    /// A session asks for nodes by name, and with them for their results.
+    Targets,
+}
+
 fn replace(
     step: Step,
     effects: Effects,
+    roots: Roots,
     ops: &Arc<Registry>,
     options: &Options,
 ) -> Result<(Step, bool)> {
@@ -71,7 +91,7 @@ fn replace(
     }
     let mut step = step;
     calls::spell_out(&mut step.graph, &**ops)?;
-    let mut lowering = Lowering::new(step, effects, ops, options);
+    let mut lowering = Lowering::new(step, effects, roots, ops, options);
     lowering.pending.extend(calls.into_iter().rev().map(|id| Pending { id, within: None }));
     while let Some(pending) = lowering.pending.pop() {
         lowering.expand(&pending)?;
@@ -81,17 +101,16 @@ fn replace(
 
 /// Whether the node stands for a function that may be replaced by its body.
 pub(crate) fn is_call(graph: &Graph, node: &Node) -> bool {
-    is_control_flow(node)
-        || matches!(&*node.op, "PartitionedCall" | "StatefulPartitionedCall" | SYMBOLIC_GRADIENT)
-        || graph.library().find(&node.op).is_some()
+    node.nature().calls.is_some() || graph.library().find(&node.op).is_some()
 }
 
 /// Whether the node chooses among functions, or repeats one.
 fn is_control_flow(node: &Node) -> bool {
-    matches!(
-        &*node.op,
-        "Case" | "If" | "StatelessCase" | "StatelessIf" | "StatelessWhile" | "While"
-    )
+    matches!(node.nature().calls, Some(Calls::OneOf | Calls::Repeatedly))
+}
+
+fn is_loop(node: &Node) -> bool {
+    matches!(&*node.op, "StatelessWhile" | "While")
 }
 
 /// More nodes than this are not added for calls in functions. Functions that call each other can
@@ -112,6 +131,8 @@ struct Lowering<'a> {
     effects: Effects,
     /// Calls that the step asks for by name, and with them all their outputs.
     asked_for: FxHashSet<NodeId>,
+    /// Calls that a session runs by name.
+    targets: FxHashSet<NodeId>,
     /// Outputs that have to be computed.
     wanted: Vec<Output>,
     ops: &'a Arc<Registry>,
@@ -125,6 +146,8 @@ struct Lowering<'a> {
     redirects: Redirects,
     /// Nodes that somebody waits for by a control edge.
     awaited: FxHashSet<NodeId>,
+    /// Results of loops that somebody takes.
+    taken: FxHashSet<Output>,
 }
 
 /// A call to be replaced, and the expansion that made it.
@@ -142,14 +165,21 @@ impl<'a> Lowering<'a> {
     fn new(
         step: Step,
         effects: Effects,
+        roots: Roots,
         ops: &'a Arc<Registry>,
         options: &'a Options,
     ) -> Lowering<'a> {
-        let fetches = step.graph.nodes().iter().filter(|node| &*node.op == "_Retval");
+        let fetches = step.graph.nodes().iter().filter(|node| node.steers(ControlFlow::Retval));
         let fetched = fetches.flat_map(|node| &node.inputs).map(|input| input.node);
         let asked_for = fetched.chain(step.roots.iter().copied()).collect();
+        let targets = match roots {
+            Roots::Effects => FxHashSet::default(),
+            Roots::Targets => step.roots.iter().copied().collect(),
+        };
         let awaited = step.graph.nodes().iter().flat_map(|node| &node.control_inputs);
         let awaited = awaited.chain(&step.roots).copied().collect();
+        let inputs = step.graph.nodes().iter().flat_map(|node| &node.inputs).copied();
+        let taken = inputs.filter(|input| is_loop(step.graph.node(input.node))).collect();
         Lowering {
             len_before: step.graph.len(),
             had_control_flow: body::has_control_flow(&step.graph),
@@ -157,6 +187,7 @@ impl<'a> Lowering<'a> {
             roots: step.roots,
             effects,
             asked_for,
+            targets,
             wanted: Vec::new(),
             ops,
             options,
@@ -165,6 +196,7 @@ impl<'a> Lowering<'a> {
             replaced: FxHashSet::default(),
             redirects: Redirects::default(),
             awaited,
+            taken,
         }
     }
 
@@ -184,14 +216,12 @@ impl<'a> Lowering<'a> {
         for input in &mut node.inputs {
             *input = self.redirects.current(*input);
         }
-        match &*node.op {
-            "If" | "StatelessIf" | "Case" | "StatelessCase" | "While" | "StatelessWhile"
-                if !asks_for_lowering(&node, self.options) =>
-            {
+        match node.nature().calls {
+            Some(Calls::OneOf | Calls::Repeatedly) if !asks_for_lowering(&node, self.options) => {
                 Ok(())
             }
-            "If" | "StatelessIf" | "Case" | "StatelessCase" => self.expand_branches(pending, &node),
-            "While" | "StatelessWhile" => self.expand_while(pending, &node),
+            Some(Calls::OneOf) => self.expand_branches(pending, &node),
+            Some(Calls::Repeatedly) => self.expand_while(pending, &node),
             _ if self.options.inline_functions && self.effects == Effects::Always => {
                 self.expand_call(pending, &node)
             }

@@ -1,7 +1,8 @@
 //! `While` as a frame: values enter it, go round while the condition holds, and exit.
 //!
-//! A value that the body hands back unchanged enters once, as a constant of the frame, and its
-//! result is the value itself; this is what becomes of most captured tensors and variables.
+//! A value that the body hands back unchanged enters once, as a constant of the frame, if nobody
+//! takes it from the loop; this is what becomes of most captured tensors and variables. Who takes
+//! such a value waits for the end of the loop, and so for whatever decides when that is.
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use tensorfleet_graph::{AttrValue, Func, Node, NodeId, Output};
 use tensorfleet_tensor::{DType, Result, Tensor, invalid_argument};
 
 use super::body::{Inlined, Site};
-use super::call::{check_arguments, check_results};
+use super::call::{END, check_arguments, check_results};
 use super::{Lowering, Pending};
 use crate::edit::{NewNode, first_output, string_attr};
 use crate::function::FunctionBody;
@@ -32,8 +33,12 @@ impl Lowering<'_> {
     pub(super) fn expand_while(&mut self, pending: &Pending, node: &Node) -> Result<()> {
         let Some(functions) = self.loop_functions(pending, node)? else { return Ok(()) };
         let body = &functions.body.1;
-        let unchanged: Vec<bool> =
-            (0..node.inputs.len()).map(|index| returns_argument(body, index)).collect();
+        let is_constant = |index| {
+            let is_handle = node.input_types()[index as usize].dtype == DType::Resource;
+            returns_argument(body, index as usize)
+                && (is_handle || !self.taken.contains(&Output { node: pending.id, index }))
+        };
+        let unchanged: Vec<bool> = (0..node.inputs.len() as u32).map(is_constant).collect();
 
         // What the condition sees: the current value of each variable, and the constants.
         let mut current = Vec::with_capacity(node.inputs.len());
@@ -185,7 +190,11 @@ impl Lowering<'_> {
             name: &format!("{}/merge", node.name),
             op: "Merge",
             device: Arc::clone(&node.device),
-            attrs: vec![("T", AttrValue::Type(dtype)), ("N", AttrValue::Int(2))],
+            attrs: vec![
+                ("T", AttrValue::Type(dtype)),
+                ("N", AttrValue::Int(2)),
+                (END, AttrValue::Bool(true)),
+            ],
             inputs: vec![first_output(enter); 2],
             ..NewNode::default()
         })

@@ -27,9 +27,15 @@ fn check_with(text: &str, options: &Options, expected: Expect) {
     check_pass(lower, text, options, expected);
 }
 
+fn lower_all(step: Step, ops: &Arc<Registry>, options: &Options) -> Result<(Step, bool)> {
+    let (step, had_control_flow) = lower_control_flow(step, ops, options)?;
+    let (step, had_calls) = lower_calls(step, ops, options)?;
+    Ok((step, had_control_flow || had_calls))
+}
+
 /// Lowers the graph of a session's step.
 fn check_step(text: &str, expected: Expect) {
-    check_pass(lower_step, text, &Options::default(), expected);
+    check_pass(lower_all, text, &Options::default(), expected);
 }
 
 fn check(text: &str, expected: Expect) {
@@ -212,7 +218,7 @@ fn a_branch_runs_between_switches_and_merges() {
             p = Const
             x = Const @ps0
             h = VarHandleOp @ps1
-            fetch = Add(i/merge_0, x)
+            fetch = Add(i/merge_0, i/merge_1)
             i/pivot_switch = Switch(p, p)
             i/switch_0 = Switch(x, p) @ps0
             i/switch_1 = Switch(h, p) @ps1
@@ -223,6 +229,7 @@ fn a_branch_runs_between_switches_and_merges() {
             i/then/n = Neg(i/switch_0:1)
             i/then/write = AssignVariableOp(i/switch_1:1, i/then/c)
             i/merge_0 = Merge(i/else/c, i/then/n)
+            i/merge_1 = Merge(i/switch_0, i/switch_0:1)
         "#]],
     );
 }
@@ -335,24 +342,28 @@ fn a_loop_becomes_a_frame() {
             h = VarHandleOp @ps1
             before = NoOp
             fetch = Identity(w/exit)
-            fetch_n = Identity(n)
+            fetch_n = Identity(w/exit_1)
             fetch_done = NoOp(^w/executed)
             w/enter = Enter(i, ^before) @w1
             w/merge = Merge(w/enter, w/next_iteration) @w1
             w/enter_1 = Enter(n, ^before) @w1
+            w/merge_1 = Merge(w/enter_1, w/next_iteration_1) @w1
             w/enter_2 = Enter(h, ^before) @w1
-            w/cond/l = Less(w/merge, w/enter_1) @w1
+            w/cond/l = Less(w/merge, w/merge_1) @w1
             w/loop_cond = LoopCond(w/cond/l) @w1
             w/switch = Switch(w/merge, w/loop_cond) @w1
+            w/switch_1 = Switch(w/merge_1, w/loop_cond) @w1
             w/pivot = Identity(w/switch:1) @w1
-            w/constant = Identity(w/enter_1, ^w/pivot) @w1
-            w/constant_1 = Identity(w/enter_2, ^w/pivot) @w1
+            w/constant = Identity(w/enter_2, ^w/pivot) @w1
             w/body/one = Const(^w/pivot) @w1
             w/body/a = Add(w/switch:1, w/body/one) @w1
-            w/body/write = AssignVariableOp(w/constant_1, w/constant) @ps1
+            w/body/same = Identity(w/switch_1:1) @w1
+            w/body/write = AssignVariableOp(w/constant, w/switch_1:1) @ps1
             w/next_iteration = NextIteration(w/body/a, ^w/body/write) @w1
+            w/next_iteration_1 = NextIteration(w/body/same, ^w/body/write) @w1
             w/exit = Exit(w/switch) @w1
-            w/executed = NoOp(^w/exit) @w1
+            w/exit_1 = Exit(w/switch_1) @w1
+            w/executed = NoOp(^w/exit, ^w/exit_1) @w1
         "#]],
     );
 }
@@ -705,6 +716,37 @@ fn functions_that_describe_too_large_a_graph_are_refused() {
     let ops = ops();
     let graph = parse(&format!("{text}p = Const\nfetch = f39(p)"), &ops).unwrap();
     let roots = vec![graph.find("fetch").unwrap()];
-    let error = lower_step(Step { graph, roots }, &ops, &Options::default()).unwrap_err();
+    let error = lower_all(Step { graph, roots }, &ops, &Options::default()).unwrap_err();
     assert_eq!(error.code(), tensorfleet_tensor::Code::ResourceExhausted);
+}
+
+#[test]
+fn lowered_nodes_are_found_where_they_were_written() {
+    let ops = ops();
+    let text = "fn inner(x: float) -> (y: float = twice:y:0) {
+           twice = Neg(x)
+         }
+         fn otherwise(x: float) -> (y: float = call:output:0) {
+           call = PartitionedCall(x) {f=&inner, Tin=[float], Tout=[float]}
+           plain = inner(x)
+         }
+         fn whole(c: bool, x: float) -> (y: float = i:output:0) {
+           first = Neg(x)
+           i = If(c, first:y:0) {then_branch=&inner, else_branch=&otherwise, Tin=[float], \
+             Tout=[float]}
+         }
+         p = Const
+         fetch = Identity(p)";
+    let graph = parse(text, &ops).unwrap();
+    let library = graph.library();
+    let find = |name| origin("whole", library, name).map(|found| (found.functions, found.node));
+    assert_eq!(find("first"), Some((vec![], "first")));
+    assert_eq!(find("i"), Some((vec![], "i")));
+    assert_eq!(find("i/then/twice"), Some((vec!["inner"], "twice")));
+    assert_eq!(find("i/else/call/twice"), Some((vec!["otherwise", "inner"], "twice")));
+    assert_eq!(find("i/else/plain/twice"), Some((vec!["otherwise", "inner"], "twice")));
+    for made in ["i/pivot_else", "i/else/twice", "first/twice", "twice", ""] {
+        assert_eq!(find(made), None, "{made}");
+    }
+    assert_eq!(origin("nobody", library, "first"), None);
 }

@@ -15,8 +15,12 @@ use crate::redirect::Redirects;
 use crate::{Evaluate, Step};
 
 /// Results above this size are computed in each step: they would swell the graphs that are sent to
-/// other tasks. A result that is not larger than what it is computed from is always welcome.
-const MAX_RESULT: usize = 1 << 20;
+/// other tasks. TensorFlow has the same limit. A result that is not larger than what it is computed
+/// from is always welcome.
+const MAX_RESULT: usize = 10 << 20;
+
+/// Repeated values above this size are not kept: to repeat one is as quick as to read them.
+const MAX_REPEATED: i64 = 1 << 20;
 
 /// Inputs above this size are not worth a planner's time.
 const MAX_INPUT: usize = 10 << 20;
@@ -27,6 +31,10 @@ pub(super) fn fold(mut step: Step, ops: &dyn OpLookup, evaluate: &dyn Evaluate) 
     for id in topological_order(&step.graph) {
         let node = step.graph.node(id);
         if node.inputs.is_empty() || node.output_types().is_empty() || !is_pure(node) {
+            continue;
+        }
+        // What could have been fed is no constant for TensorFlow either.
+        if &*node.op == "PlaceholderWithDefault" {
             continue;
         }
         let inputs: Vec<Output> =
@@ -65,7 +73,7 @@ fn is_expansion(node: &Node, values: &[Tensor]) -> bool {
     };
     let Ok(dims) = shape.to_i64_vec() else { return true };
     let elements = dims.iter().try_fold(1i64, |product, &dim| product.checked_mul(dim));
-    elements.is_none_or(|elements| elements > MAX_RESULT as i64)
+    elements.is_none_or(|elements| elements > MAX_REPEATED)
 }
 
 /// What the constant in place of `node` has to wait for.

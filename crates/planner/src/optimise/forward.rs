@@ -32,8 +32,7 @@ pub(super) fn forward(step: Step) -> Step {
 fn can_go(graph: &Graph, id: NodeId, source: Output, uses: &Uses) -> bool {
     let (node, passed) = (graph.node(id), graph.node(source.node));
     // Who waits for one side of a switch has nothing else to wait for.
-    let is_switch = matches!(&*passed.op, "Switch" | "RefSwitch" | "_SwitchN");
-    if uses.awaited[id.index()] && is_switch {
+    if uses.awaited[id.index()] && passed.is_switch() {
         return false;
     }
     let is_reference = passed.output_types()[source.index as usize].is_ref;

@@ -4,6 +4,7 @@
 //! never changes what nodes with state, references or handles do, and never moves a node to another
 //! device.
 
+mod branches;
 mod controls;
 mod dedupe;
 mod fold;
@@ -15,7 +16,7 @@ mod unread;
 mod uses;
 
 use tensorfleet_framework::Registry;
-use tensorfleet_graph::{AttrList, AttrValue, Node};
+use tensorfleet_graph::{AttrList, AttrValue, ControlFlow, Node};
 use tensorfleet_tensor::{DType, Result, Tensor};
 
 use crate::{Evaluate, Step, validate};
@@ -37,6 +38,17 @@ pub(crate) fn optimise(step: Step, ops: &Registry, evaluate: &dyn Evaluate) -> R
     checked(replicate::replicate(step)?)
 }
 
+/// Leaves out what a session's step never does, because constants decide so. As in TensorFlow this is
+/// for control flow that is written into the graph itself, and calls that only a branch needs that is
+/// never taken are not made.
+pub(crate) fn decide(step: Step, ops: &Registry, evaluate: &dyn Evaluate) -> Result<Step> {
+    if !step.graph.nodes().iter().any(|node| node.steers(ControlFlow::Switch)) {
+        return Ok(step);
+    }
+    let folded = fold::fold(step.clone(), ops, evaluate)?;
+    Ok(branches::drop_untaken(folded, ops, evaluate)?.unwrap_or(step))
+}
+
 /// Whether the node is a function of its inputs and nothing else.
 fn is_pure(node: &Node) -> bool {
     let values = || node.input_types().iter().chain(node.output_types());
@@ -45,37 +57,14 @@ fn is_pure(node: &Node) -> bool {
     };
     !node.is_stateful()
         && !is_control_flow(node)
-        && !reads_outside(node)
+        && !node.nature().reads_outside
         && values().all(|v| !v.is_ref && !matches!(v.dtype, DType::Resource | DType::Variant))
         && !node.attrs.values().any(has_function)
 }
 
-/// Whether the node's value comes from elsewhere though its definition does not call it stateful.
-fn reads_outside(node: &Node) -> bool {
-    matches!(
-        &*node.op,
-        "ImmutableConst" | "MatchingFiles" | "Placeholder" | "PlaceholderV2" | "ReadFile"
-    )
-}
-
-/// Whether the executor itself does what the node means.
+/// Whether the executor itself does what the node means, and it is no end of the graph.
 fn is_control_flow(node: &Node) -> bool {
-    matches!(
-        &*node.op,
-        "ControlTrigger"
-            | "Enter"
-            | "Exit"
-            | "LoopCond"
-            | "Merge"
-            | "NextIteration"
-            | "RefEnter"
-            | "RefExit"
-            | "RefMerge"
-            | "RefNextIteration"
-            | "RefSwitch"
-            | "Switch"
-            | "_SwitchN"
-    )
+    node.nature().control_flow.is_some_and(|what| !what.is_end())
 }
 
 /// The value of a constant.

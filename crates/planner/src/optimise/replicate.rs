@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use tensorfleet_graph::{Node, NodeId};
+use tensorfleet_graph::{ControlFlow, Node, NodeId};
 use tensorfleet_tensor::Result;
 
 use super::constant;
@@ -19,7 +19,7 @@ pub(super) fn replicate(step: Step) -> Result<Step> {
     for index in 0..graph.len() {
         let id = NodeId(index as u32);
         // Who fetches a constant wants to see it made where it was placed.
-        if &*graph.node(id).op == "_Retval" {
+        if graph.node(id).steers(ControlFlow::Retval) {
             continue;
         }
         for position in 0..graph.node(id).inputs.len() {

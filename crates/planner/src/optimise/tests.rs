@@ -36,7 +36,7 @@ fn constants_are_computed_once() {
 #[test]
 fn a_folded_node_stays_in_its_branch() {
     check(
-        "p = Const {dtype=bool}
+        "p = Placeholder {dtype=bool}
          r = RandomLike(a)
          s = Switch(r, p)
          pivot = Identity(s:1)
@@ -46,7 +46,7 @@ fn a_folded_node_stays_in_its_branch() {
          c = Add(b, b, ^n)
          fetch = Add(c, s:1)",
         expect![[r#"
-            p = Const
+            p = Placeholder
             r = RandomLike(a)
             s = Switch(r, p)
             pivot = Identity(s:1)
@@ -115,7 +115,7 @@ fn identities_that_do_something_stay() {
          cached = Identity(late) @w0
          fetch_1 = Neg(cached) @w1
          fetch_2 = Neg(cached) @w0
-         p = Const @w0 {dtype=bool}
+         p = Placeholder @w0 {dtype=bool}
          s = Switch(late, p) @w0
          pivot = Identity(s:1) @w0
          fetch_3 = NoOp(^pivot) @w0
@@ -129,7 +129,7 @@ fn identities_that_do_something_stay() {
             cached = Identity(late) @w0
             fetch_1 = Neg(cached) @w1
             fetch_2 = Neg(cached) @w0
-            p = Const @w0
+            p = Placeholder @w0
             s = Switch(late, p) @w0
             pivot = Identity(s:1) @w0
             fetch_3 = NoOp(^pivot) @w0
@@ -265,7 +265,7 @@ fn what_is_only_waited_for_is_not_computed() {
 #[test]
 fn what_is_waited_for_in_a_branch_keeps_its_side() {
     check(
-        "p = Const {dtype=bool}
+        "p = Placeholder {dtype=bool}
          c = Const {value=2}
          r = RandomLike(c)
          s = Switch(r, p)
@@ -275,7 +275,7 @@ fn what_is_waited_for_in_a_branch_keeps_its_side() {
          checked = CheckNumerics(r)
          fetch_2 = NoOp(^checked)",
         expect![[r#"
-            p = Const
+            p = Placeholder
             c = Const {value=2}
             r = RandomLike(c)
             s = Switch(r, p)
@@ -283,6 +283,142 @@ fn what_is_waited_for_in_a_branch_keeps_its_side() {
             fetch = NoOp(^a)
             checked = CheckNumerics(r)
             fetch_2 = NoOp(^checked)
+        "#]],
+    );
+}
+
+/// Decides the branches of a graph whose roots are the nodes named `fetch...`.
+fn check_decision(text: &str, expected: Expect) {
+    let ops = ops();
+    let graph = parse(text, &ops).unwrap();
+    let is_root = |node: &Node| node.name.starts_with("fetch");
+    let roots = graph.iter().filter(|(_, node)| is_root(node)).map(|(id, _)| id).collect();
+    let step = decide(Step { graph, roots }, &ops, &SmallArithmetic).unwrap();
+    expected.assert_eq(&print_graph(&step.graph));
+}
+
+/// A branch of version 1 whose condition is `$condition`.
+fn branch(condition: &str) -> String {
+    format!(
+        "x = Placeholder
+         p = {condition}
+         pivot = Switch(p, p) {{T=bool}}
+         yes = Identity(pivot:1) {{T=bool}}
+         no = Identity(pivot) {{T=bool}}
+         s = Switch(x, p)
+         n = Neg(s:1)
+         c = Const(^no) {{value=3}}
+         m = Merge(c, n)"
+    )
+}
+
+#[test]
+fn a_branch_that_is_never_taken_needs_nothing() {
+    check_decision(
+        &format!("{}\n fetch = Neg(m)", branch("Const {dtype=bool, value=0}")),
+        expect![[r#"
+            p = Const
+            pivot = Identity(p, ^p)
+            no = Identity(pivot)
+            c = Const(^no) {value=3}
+            m = Identity(c)
+            fetch = Neg(m)
+        "#]],
+    );
+    check_decision(
+        &format!("{}\n fetch = Neg(m)", branch("Const {dtype=bool, value=1}")),
+        expect![[r#"
+            x = Placeholder
+            p = Const
+            s = Identity(x, ^p)
+            n = Neg(s)
+            m = Identity(n)
+            fetch = Neg(m)
+        "#]],
+    );
+}
+
+#[test]
+fn a_branch_stays_where_its_merge_is_asked_for() {
+    check_decision(
+        &branch("Const {dtype=bool, value=0}").replace("m = ", "fetch = "),
+        expect![[r#"
+            x = Placeholder
+            p = Const
+            pivot = Identity(p, ^p)
+            no = Identity(pivot)
+            s = Switch(x, p)
+            n = Neg(s:1)
+            c = Const(^no) {value=3}
+            fetch = Merge(c, n)
+        "#]],
+    );
+}
+
+#[test]
+fn a_branch_stays_where_a_loop_is_entered_in_it() {
+    check_decision(
+        r#"x = Placeholder
+         p = Const {dtype=bool}
+         s = Switch(x, p)
+         e = Enter(s:1) {frame_name="f"}
+         lm = Merge(e, next)
+         ls = Switch(lm, lc)
+         q = Placeholder {dtype=bool}
+         qe = Enter(q) {frame_name="f", T=bool}
+         lc = LoopCond(qe)
+         neg = Neg(ls:1)
+         next = NextIteration(neg)
+         exit = Exit(ls)
+         m = Merge(s, exit)
+         fetch = Neg(m)"#,
+        expect![[r#"
+            x = Placeholder
+            p = Const
+            s = Switch(x, p)
+            e = Enter(s:1)
+            lm = Merge(e, next)
+            ls = Switch(lm, lc)
+            q = Placeholder
+            qe = Enter(q)
+            lc = LoopCond(qe)
+            neg = Neg(ls:1)
+            next = NextIteration(neg)
+            exit = Exit(ls)
+            m = Merge(s, exit)
+            fetch = Neg(m)
+        "#]],
+    );
+}
+
+#[test]
+fn a_loop_without_turns_hands_on_what_it_was_given() {
+    check_decision(
+        r#"x = Placeholder
+         start = RandomLike(zero)
+         zero = Const {value=0}
+         limit = Const {value=0}
+         ie = Enter(zero) {frame_name="f"}
+         im = Merge(ie, inext)
+         le = Enter(limit) {frame_name="f"}
+         less = Less(im, le)
+         lc = LoopCond(less)
+         is = Switch(im, lc)
+         iadd = Add(is:1, is:1)
+         inext = NextIteration(iadd)
+         e = Enter(start) {frame_name="f"}
+         xe = Enter(x) {frame_name="f"}
+         m = Merge(e, next)
+         s = Switch(m, lc)
+         add = Add(s:1, xe)
+         next = NextIteration(add)
+         exit = Exit(s)
+         fetch = Neg(exit)"#,
+        expect![[r#"
+            start = RandomLike(zero)
+            zero = Const
+            exit = Identity(start)
+            fetch = Neg(exit)
         "#]],
     );
 }

@@ -5,10 +5,10 @@
 //! and never read.
 
 use tensorfleet_graph::{AttrMap, Graph, Node, NodeId, OpLookup, signature};
-use tensorfleet_tensor::Result;
+use tensorfleet_tensor::{DType, Result};
 
+use super::is_control_flow;
 use super::uses::Uses;
-use super::{is_control_flow, is_pure};
 use crate::Step;
 use crate::order::topological_order;
 use crate::redirect::Redirects;
@@ -44,11 +44,20 @@ pub(super) fn drop_unread(mut step: Step, ops: &dyn OpLookup) -> Result<Step> {
 /// Whether waiting for a node's inputs is as good as waiting for the node. One side of a branch
 /// cannot be waited for, nor can what enters a loop; and a check is there to fail.
 fn can_go(graph: &Graph, node: &Node) -> bool {
-    let reads_variable = matches!(&*node.op, "ReadVariableOp" | "ResourceGather");
     !node.output_types().is_empty()
-        && (is_pure(node) || reads_variable)
-        && !matches!(&*node.op, "CheckNumerics" | "CheckNumericsV2")
+        && (has_no_effects(node) || node.nature().reads_variable)
+        && !node.nature().is_check
         && !node.inputs.iter().any(|input| is_control_flow(graph.node(input.node)))
+}
+
+/// Whether a node changes nothing and cannot be told from others but by its results. Calls of functions
+/// without effects are among them, and what makes lists.
+fn has_no_effects(node: &Node) -> bool {
+    let mut values = node.input_types().iter().chain(node.output_types());
+    !node.is_stateful()
+        && !is_control_flow(node)
+        && !node.nature().reads_outside
+        && values.all(|value| !value.is_ref && value.dtype != DType::Resource)
 }
 
 /// Turns a node into one that only waits.

@@ -4,7 +4,7 @@
 //! its inputs.
 
 use rustc_hash::FxHashMap;
-use tensorfleet_graph::{AttrValue, Graph, Node, NodeId};
+use tensorfleet_graph::{AttrValue, ControlFlow, Graph, Node, NodeId};
 use tensorfleet_tensor::{Result, invalid_argument};
 
 use crate::order::{forward_sources, topological_order};
@@ -46,7 +46,7 @@ impl Frames {
         };
         let mut frames =
             Frames { frames: vec![root], of_outputs: vec![FrameId::ROOT; graph.len()] };
-        if graph.nodes().iter().any(is_enter) {
+        if graph.nodes().iter().any(|node| node.steers(ControlFlow::Enter)) {
             frames.visit(graph)?;
         }
         Ok(frames)
@@ -66,7 +66,7 @@ impl Frames {
         for id in topological_order(graph) {
             let node = graph.node(id);
             let frame = self.frame_of_inputs(graph, node)?;
-            self.of_outputs[id.index()] = if is_enter(node) {
+            self.of_outputs[id.index()] = if node.steers(ControlFlow::Enter) {
                 let name = match node.attrs.get("frame_name") {
                     Some(AttrValue::String(name)) => &name[..],
                     _ => b"",
@@ -80,12 +80,12 @@ impl Frames {
                     });
                     FrameId(self.frames.len() - 1)
                 })
-            } else if matches!(&*node.op, "Exit" | "RefExit") {
+            } else if node.steers(ControlFlow::Exit) {
                 self.frames[frame.0].parent
             } else {
                 frame
             };
-            if &*node.op == "LoopCond" {
+            if node.steers(ControlFlow::LoopCond) {
                 self.frames[frame.0].condition = Some(id);
             }
         }
@@ -115,10 +115,6 @@ impl Frames {
         }
         Ok(found.map_or(FrameId::ROOT, |(frame, _)| frame))
     }
-}
-
-fn is_enter(node: &Node) -> bool {
-    matches!(&*node.op, "Enter" | "RefEnter")
 }
 
 fn parallel_iterations(node: &Node) -> i64 {

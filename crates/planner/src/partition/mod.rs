@@ -167,7 +167,7 @@ impl<'a> Cut<'a> {
     fn signal(&mut self, id: NodeId, to: usize) -> Result<NodeId> {
         let node = self.graph.node(id);
         // One output of a switch is dead though the switch ran.
-        if !matches!(&*node.op, "Switch" | "RefSwitch" | "_SwitchN") {
+        if !node.is_switch() {
             let outputs = 0..node.output_types().len() as u32;
             let mut received = outputs.map(|index| (Output { node: id, index }, to));
             if let Some(&recv) = received.find_map(|key| self.received.get(&key)) {

@@ -216,9 +216,7 @@ fn carries_state(graph: &Graph, node: &Node, index: usize, calls: Calls) -> bool
 }
 
 fn is_back_edge(graph: &Graph, node: &Node, index: usize) -> bool {
-    let source = graph.node(node.inputs[index].node);
-    matches!(&*node.op, "Merge" | "RefMerge")
-        && matches!(&*source.op, "NextIteration" | "RefNextIteration")
+    node.closes_loop(graph.node(node.inputs[index].node))
 }
 
 fn uses_state(graph: &Graph, node: &Node, calls: Calls) -> bool {

@@ -135,7 +135,7 @@ fn is_source(node: &Node) -> bool {
 
 /// A node that reads the shape of its input but not its values.
 fn is_metadata(node: &Node) -> bool {
-    matches!(&*node.op, "Shape" | "Size" | "Rank") && !node.inputs.is_empty()
+    node.nature().needs_only_shape && !node.inputs.is_empty()
 }
 
 fn follow_inputs(graph: &Graph, chosen: &mut [Option<Arc<str>>]) {

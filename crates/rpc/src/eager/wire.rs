@@ -3,16 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tensorfleet_cluster::Owner;
 use tensorfleet_cluster::coordination::CoordinationOptions;
 use tensorfleet_cluster::eager::{
     CreateContext, Handle, Input, Item, Operation, Output, RegisterFunction, Reply, UpdateContext,
 };
-use tensorfleet_cluster::spec::{ClusterSpec, Task};
 use tensorfleet_framework::{DeviceName, StepId};
 use tensorfleet_graph::wire as graph_wire;
 use tensorfleet_planner::Device;
 use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_proto::tensorflow::eager as eager_pb;
+use tensorfleet_spec::{ClusterSpec, Task};
 use tensorfleet_tensor::wire as tensor_wire;
 use tensorfleet_tensor::{DType, Result, Tensor, internal, invalid_argument};
 
@@ -55,6 +56,8 @@ pub(super) fn create_context(
         threads: config.map(wire::threads).unwrap_or_default(),
         clear_existing: request.clear_existing_contexts,
         coordination: config.map(|config| coordination(config, &server)).transpose()?.flatten(),
+        owner: Owner::default(),
+        client: String::new(),
     })
 }
 
@@ -107,7 +110,7 @@ pub(super) fn update_context(request: eager_pb::UpdateContextRequest) -> Result<
 
 fn cluster(server: &pb::ServerDef) -> Result<Option<ClusterSpec>> {
     let cluster = server.cluster.as_ref().filter(|cluster| !cluster.job.is_empty());
-    cluster.map(tensorfleet_cluster::spec::wire::cluster_spec).transpose()
+    cluster.map(tensorfleet_spec::wire::cluster_spec).transpose()
 }
 
 fn devices(attributes: &[pb::DeviceAttributes]) -> Result<Vec<Device>> {

@@ -1,11 +1,14 @@
 //! The server's doors: gRPC connections go on to gRPC, links are served here.
 
+use std::collections::HashMap;
 use std::io;
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::time::Duration;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use socket2::SockRef;
+use tensorfleet_cluster::EventKind;
+use tensorfleet_security::audit::Record;
 use tensorfleet_security::{Accepted, Caller, Credentials, Protocol};
 use tensorfleet_transport::{Connection, Guard, Identity, Limits, Memory, Methods, Peer, Role};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -26,6 +29,9 @@ const RETRY: Duration = Duration::from_millis(50);
 /// The first byte of TLS.
 const TLS_HANDSHAKE: u8 = 22;
 
+/// How many connections one other machine may have where nothing else is said.
+const PER_ADDRESS: usize = 2_000;
+
 /// How many connections are taken beyond the limit, to ask for the server's health.
 const FOR_HEALTH: usize = 16;
 
@@ -39,6 +45,8 @@ pub(crate) struct Doors {
     /// Who may have links; without it nobody may.
     pub(crate) introductions: Option<Arc<Introductions>>,
     pub(crate) limits: Limits,
+    /// The memory that connections share.
+    pub(crate) memory: Arc<Memory>,
     /// Who may come, and what is shown to them; without it everybody may, in plaintext.
     pub(crate) credentials: Option<Arc<Credentials>>,
     pub(crate) stop: watch::Receiver<bool>,
@@ -53,7 +61,7 @@ pub(crate) async fn accept(listener: TcpListener, doors: Doors) {
             |error| tracing::debug!("links inside this machine are not possible: {error}");
         introductions.door().listen().map_err(refused).ok()
     });
-    let rooms = Rooms::new(&doors.limits);
+    let rooms = Rooms::new(&doors);
     loop {
         let accepted = tokio::select! {
             // An error means that the server is gone.
@@ -73,8 +81,18 @@ pub(crate) async fn accept(listener: TcpListener, doors: Doors) {
                 continue;
             }
         };
-        let Some((room, is_full)) = rooms.take() else {
-            tracing::warn!("a connection is refused: {} are open", doors.limits.connections);
+        let address = match &door {
+            Door::Port(_, address) => Some(address.ip().to_canonical()),
+            Door::Inside(_) => None,
+        };
+        let taken = rooms.take(address);
+        let Some((room, is_full)) = taken else {
+            let text = match address.filter(|address| rooms.is_crowded(*address)) {
+                Some(address) => format!("a connection of {address} is refused: it has too many"),
+                None => format!("a connection is refused: {} are open", doors.limits.connections),
+            };
+            tracing::warn!("{text}");
+            doors.handler.task.events.keep(Instant::now(), EventKind::Limit, text);
             continue;
         };
         let doors = doors.clone();
@@ -94,28 +112,84 @@ pub(crate) async fn accept(listener: TcpListener, doors: Doors) {
 
 /// How many connections there may be, and the memory that they share.
 struct Rooms {
+    per_address: Option<usize>,
+    by_address: Arc<Mutex<HashMap<IpAddr, usize>>>,
     all: Arc<Semaphore>,
     for_health: Arc<Semaphore>,
     memory: Arc<Memory>,
 }
 
 impl Rooms {
-    fn new(limits: &Limits) -> Rooms {
+    fn new(doors: &Doors) -> Rooms {
         Rooms {
-            all: Arc::new(Semaphore::new(limits.connections)),
+            per_address: doors.limits.connections_per_address,
+            by_address: Arc::default(),
+            all: Arc::new(Semaphore::new(doors.limits.connections)),
             for_health: Arc::new(Semaphore::new(FOR_HEALTH)),
-            memory: Memory::new(limits.server_memory),
+            memory: Arc::clone(&doors.memory),
         }
     }
 
     /// A place for a connection, and whether it is one beyond the limit.
-    fn take(&self) -> Option<(OwnedSemaphorePermit, bool)> {
-        if let Ok(room) = Arc::clone(&self.all).try_acquire_owned() {
-            return Some((room, false));
+    fn take(&self, address: Option<IpAddr>) -> Option<(Room, bool)> {
+        let counted = match address {
+            Some(address) => Some(self.count(address)?),
+            None => None,
+        };
+        if let Ok(permit) = Arc::clone(&self.all).try_acquire_owned() {
+            return Some((Room { _permit: permit, _counted: counted }, false));
         }
-        let room = Arc::clone(&self.for_health).try_acquire_owned().ok()?;
-        Some((room, true))
+        let permit = Arc::clone(&self.for_health).try_acquire_owned().ok()?;
+        Some((Room { _permit: permit, _counted: counted }, true))
     }
+
+    /// Whether an address has as many connections as it may.
+    fn is_crowded(&self, address: IpAddr) -> bool {
+        lock(&self.by_address).get(&address).is_some_and(|count| *count >= self.most(address))
+    }
+
+    fn most(&self, address: IpAddr) -> usize {
+        let most = if address.is_loopback() { usize::MAX } else { PER_ADDRESS };
+        self.per_address.unwrap_or(most)
+    }
+
+    fn count(&self, address: IpAddr) -> Option<Counted> {
+        let mut counts = lock(&self.by_address);
+        let count = counts.entry(address).or_default();
+        if *count >= self.most(address) {
+            return None;
+        }
+        *count += 1;
+        Some(Counted { address, counts: Arc::clone(&self.by_address) })
+    }
+}
+
+/// The place of a connection, given back when it ends.
+struct Room {
+    _permit: OwnedSemaphorePermit,
+    _counted: Option<Counted>,
+}
+
+/// One of the connections of an address.
+struct Counted {
+    address: IpAddr,
+    counts: Arc<Mutex<HashMap<IpAddr, usize>>>,
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let mut counts = lock(&self.counts);
+        if let Some(count) = counts.get_mut(&self.address) {
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(&self.address);
+            }
+        }
+    }
+}
+
+fn lock(counts: &Mutex<HashMap<IpAddr, usize>>) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
+    counts.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 enum Door {
@@ -205,7 +279,17 @@ impl Doors {
         };
         let accepted = match accepted {
             Ok(Ok(accepted)) => accepted,
-            Ok(Err(error)) => return tracing::warn!("{peer} is not let in: {error}"),
+            Ok(Err(error)) => {
+                let outcome = error.to_string();
+                credentials.record(Record {
+                    event: "refused",
+                    from: Some(peer),
+                    what: "a TLS handshake",
+                    outcome: &outcome,
+                    ..Record::default()
+                });
+                return tracing::warn!("{peer} is not let in: {error}");
+            }
             Err(_) => return tracing::debug!("{peer} does not end its TLS handshake"),
         };
         let Accepted { stream, protocol, certificate, token, behind } = accepted;
@@ -276,5 +360,39 @@ impl Doors {
             () = stopped => {}
         }
         served.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_address_does_not_take_all_places() {
+        let rooms = |per_address| Rooms {
+            per_address,
+            by_address: Arc::default(),
+            all: Arc::new(Semaphore::new(PER_ADDRESS + 1)),
+            for_health: Arc::new(Semaphore::new(FOR_HEALTH)),
+            memory: Memory::new(0),
+        };
+        let other: IpAddr = "10.0.0.7".parse().unwrap();
+        let own: IpAddr = "127.0.0.1".parse().unwrap();
+        let given = rooms(Some(2));
+        for address in [other, own] {
+            let held = [given.take(Some(address)).unwrap(), given.take(Some(address)).unwrap()];
+            assert!(given.take(Some(address)).is_none() && given.is_crowded(address));
+            assert!(given.take(None).is_some());
+            drop(held);
+            assert!(given.take(Some(address)).is_some() && !given.is_crowded(address));
+        }
+        assert!(lock(&given.by_address).is_empty());
+        let usual = rooms(None);
+        let held: Vec<_> = (0..PER_ADDRESS).map(|_| usual.take(Some(other)).unwrap()).collect();
+        assert!(usual.take(Some(other)).is_none());
+        // This machine has all that there are.
+        let (_last, is_full) = usual.take(Some(own)).unwrap();
+        assert!(!is_full && usual.take(Some(own)).is_some_and(|(_, is_full)| is_full));
+        drop(held);
     }
 }

@@ -120,7 +120,10 @@ impl Borrowing {
             Ok(())
         });
         match (written, read) {
-            (Ok(()), Ok(len)) if len > 0 => *filled += len,
+            (Ok(()), Ok(len)) if len > 0 => {
+                *filled += len;
+                self.link.count_borrowed(len);
+            }
             (Ok(()), refused) => {
                 tracing::debug!("memory of the same machine cannot be read: {refused:?}");
                 self.link.send(Kind::Unreadable, call);

@@ -3,12 +3,14 @@
 use std::future::Future;
 use std::io;
 use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use prost::Message;
 use rustc_hash::FxHashMap;
+use tensorfleet_cluster::{EventKind, Events};
 use tensorfleet_framework::{Parcel, StepId};
 use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_proto::tensorflow::eager as eager_pb;
@@ -33,6 +35,8 @@ pub(crate) struct Link {
     outbox: Outbox,
     calls: Mutex<Calls>,
     ends: Ends,
+    /// Bytes that came, over the connection or from the peer's memory.
+    received: Arc<AtomicU64>,
 }
 
 /// Who calls whom over a link, and how long the other one may be silent.
@@ -41,6 +45,8 @@ pub(crate) struct Ends {
     pub(crate) own: String,
     pub(crate) peer: String,
     pub(crate) silence: Duration,
+    /// Where losses are told of.
+    pub(crate) events: Arc<Events>,
 }
 
 #[derive(Debug, Default)]
@@ -81,7 +87,8 @@ impl Link {
     pub(super) fn over(socket: Socket, ends: Ends) -> Arc<Link> {
         let socket = Arc::new(socket);
         let outbox = Outbox::new(Arc::clone(&socket));
-        let link = Arc::new(Link { outbox, calls: Mutex::default(), ends });
+        let link =
+            Arc::new(Link { outbox, calls: Mutex::default(), ends, received: Arc::default() });
         tokio::spawn(Arc::clone(&link).work(socket));
         link
     }
@@ -95,13 +102,20 @@ impl Link {
         self.calls().is_broken
     }
 
+    /// How many calls wait, and the bytes that went and came.
+    pub(super) fn traffic(&self) -> (usize, u64, u64) {
+        let waiting = self.calls().waiting.len();
+        (waiting, self.outbox.written(), self.received.load(Ordering::Relaxed))
+    }
+
+    /// Counts bytes that were read from the peer's memory.
+    pub(super) fn count_borrowed(&self, len: usize) {
+        self.received.fetch_add(len as u64, Ordering::Relaxed);
+    }
+
     /// Why calls ended that a broken link had.
-    fn why_broken(&self) -> String {
-        if self.calls().was_silent {
-            format!("it has not answered for {:?}", self.ends.silence)
-        } else {
-            "the connection was closed".to_owned()
-        }
+    fn why_broken(&self) -> Broken {
+        if self.calls().was_silent { Broken::Silent } else { Broken::Closed }
     }
 
     /// Runs a partition.
@@ -154,7 +168,7 @@ impl Link {
         let mut reader = Reader {
             link: &self,
             borrowing: Borrowing::new(Arc::clone(&self), PeerMemory::of(&socket)),
-            inbox: Inbox::new(socket),
+            inbox: Inbox::new(socket).counting(Arc::clone(&self.received)),
             arriving: FxHashMap::default(),
         };
         let heard = reader.inbox.heard();
@@ -171,7 +185,7 @@ impl Link {
                 }
             }
         };
-        let Ends { own, peer, silence } = &self.ends;
+        let Ends { own, peer, silence, events } = &self.ends;
         if let Err(error) = ended {
             tracing::debug!("the link to {peer} broke: {error}");
         }
@@ -184,9 +198,12 @@ impl Link {
         };
         if was_silent && !waiting.is_empty() {
             let count = waiting.len();
-            tracing::warn!(
-                "{own} waits with {count} calls for {peer}, which has not answered for {silence:?}"
+            let text = format!(
+                "{own} waits with {count} calls for {peer}, which does not answer; the failure timeout is \
+                 {silence:?}"
             );
+            tracing::warn!("{text}");
+            events.keep(Instant::now(), EventKind::PeerLost, text);
         }
         drop(waiting);
     }
@@ -200,16 +217,20 @@ pub(crate) struct Call<T> {
     answer: oneshot::Receiver<Result<T>>,
 }
 
-/// The connection ended before the answer came, for a reason.
-#[derive(Debug)]
-pub(crate) struct Broken(pub(crate) String);
+/// The connection ended before the answer came.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Broken {
+    Closed,
+    /// The other end does not answer any more.
+    Silent,
+}
 
 impl<T> Future for Call<T> {
     type Output = std::result::Result<Result<T>, Broken>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let answer = ready!(Pin::new(&mut self.answer).poll(cx));
-        Poll::Ready(answer.map_err(|_| Broken(self.link.why_broken())))
+        Poll::Ready(answer.map_err(|_| self.link.why_broken()))
     }
 }
 

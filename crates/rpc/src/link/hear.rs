@@ -1,5 +1,6 @@
 //! What a task makes of whatever comes over a link, for those who try to break it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tensorfleet_proto::tensorflow as pb;
@@ -13,7 +14,7 @@ use super::socket::Socket;
 pub async fn hear_link(bytes: &[u8]) {
     let Ok((near, far)) = UnixStream::pair() else { return };
     let silence = Duration::from_secs(60);
-    let ends = Ends { own: "a".to_owned(), peer: "b".to_owned(), silence };
+    let ends = Ends { own: "a".to_owned(), peer: "b".to_owned(), silence, events: Arc::default() };
     let link = Link::over(Socket::Unix(near), ends);
     let tensor = link.recv_tensor(&pb::RecvTensorRequest::default());
     let run = link.run_graph(&pb::RunGraphRequest::default());

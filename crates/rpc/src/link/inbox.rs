@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::frame::{HEADER, Header, Kind};
 use super::pulse::Heard;
@@ -19,6 +20,8 @@ pub(super) struct Inbox {
     start: usize,
     end: usize,
     heard: Heard,
+    /// Bytes that came.
+    received: Arc<AtomicU64>,
 }
 
 /// What came.
@@ -31,7 +34,19 @@ pub(super) enum Incoming<'a> {
 
 impl Inbox {
     pub(super) fn new(socket: Arc<Socket>) -> Inbox {
-        Inbox { socket, buffer: vec![0; ROOM], start: 0, end: 0, heard: Heard::default() }
+        let (buffer, heard) = (vec![0; ROOM], Heard::default());
+        Inbox { socket, buffer, start: 0, end: 0, heard, received: Arc::default() }
+    }
+
+    /// Adds the bytes that come to a count.
+    pub(super) fn counting(self, received: Arc<AtomicU64>) -> Inbox {
+        Inbox { received, ..self }
+    }
+
+    /// Notes that so many bytes came.
+    fn mark(&self, len: usize) {
+        self.heard.mark();
+        self.received.fetch_add(len as u64, Ordering::Relaxed);
     }
 
     /// What is marked when something comes.
@@ -63,7 +78,7 @@ impl Inbox {
     pub(super) async fn fill(&mut self) -> io::Result<bool> {
         self.make_room();
         let len = self.socket.read(&mut self.buffer[self.end..]).await?;
-        self.heard.mark();
+        self.mark(len);
         self.end += len;
         Ok(len > 0)
     }
@@ -73,7 +88,7 @@ impl Inbox {
         self.make_room();
         match self.socket.try_read(&mut self.buffer[self.end..]) {
             Ok(len) => {
-                self.heard.mark();
+                self.mark(len);
                 self.end += len;
                 Ok(len > 0)
             }
@@ -108,10 +123,11 @@ impl Inbox {
         match self.socket.try_read(place) {
             Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
-            outcome => {
-                self.heard.mark();
-                outcome
+            Ok(len) => {
+                self.mark(len);
+                Ok(len)
             }
+            Err(error) => Err(error),
         }
     }
 

@@ -41,7 +41,7 @@ pub(crate) use introductions::{Introductions, is_task};
 pub(crate) use offer::{
     Offer, Token, ask, ask_to_confirm, asked, asked_to_confirm, confirm, is_confirmed,
 };
-pub(crate) use slot::LinkSlot;
+pub(crate) use slot::{LinkReport, LinkSlot};
 pub(crate) use socket::Socket as LinkSocket;
 
 /// What a connection begins with, in both directions. The last byte is the version.

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
@@ -24,6 +25,8 @@ pub(super) struct Outbox {
     queue: Mutex<Queue>,
     /// The socket was full: the task of [`Outbox::drain`] has to go on.
     stalled: Notify,
+    /// Bytes that the socket took.
+    written: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -56,7 +59,8 @@ struct Batch {
 
 impl Outbox {
     pub(super) fn new(socket: Arc<Socket>) -> Outbox {
-        Outbox { socket, queue: Mutex::default(), stalled: Notify::new() }
+        let written = AtomicU64::new(0);
+        Outbox { socket, queue: Mutex::default(), stalled: Notify::new(), written }
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
@@ -107,7 +111,10 @@ impl Outbox {
     fn write(&self) {
         loop {
             let Some(mut batch) = self.lock().next_batch() else { return };
-            match batch.write(&self.socket) {
+            let before = batch.done;
+            let outcome = batch.write(&self.socket);
+            self.written.fetch_add((batch.done - before) as u64, Ordering::Relaxed);
+            match outcome {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.lock().rest = Some(batch);
@@ -118,6 +125,11 @@ impl Outbox {
                 Err(_) => return self.close(),
             }
         }
+    }
+
+    /// How many bytes the socket took.
+    pub(super) fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
     }
 
     /// Writes what others could not, until the connection ends.

@@ -7,8 +7,12 @@ use std::time::Duration;
 use super::frame::Kind;
 use super::outbox::Outbox;
 
-/// Silence is looked for so many times in the time that it may last.
-const BEATS: u32 = 3;
+/// Silence is looked for so many times in the time in which it must be noticed.
+const BEATS: u32 = 6;
+/// So many times nothing may be found. What is left of the time is for the beat in which the silence
+/// began, and for those who must be told more than once: TensorFlow's coordinator forgives a
+/// parameter server two failures.
+const SILENT_BEATS: u32 = 4;
 
 /// Whether something came since somebody last looked.
 #[derive(Clone, Debug, Default)]
@@ -24,10 +28,10 @@ impl Heard {
     }
 }
 
-/// Ends when nothing came for a time, although it was asked for.
+/// Ends when nothing came for most of a time, although it was asked for.
 pub(super) async fn silence(heard: Heard, outbox: &Outbox, limit: Duration) {
     let mut silent = 0;
-    while silent < BEATS {
+    while silent < SILENT_BEATS {
         tokio::time::sleep(limit / BEATS).await;
         silent = if heard.take() { 0 } else { silent + 1 };
         if silent == 1 {

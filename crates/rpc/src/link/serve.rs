@@ -11,6 +11,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use prost::Message;
 use rustc_hash::FxHashMap;
+use tensorfleet_cluster::Owner;
 use tensorfleet_framework::{BoxFuture, Parcel, StepId};
 use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_proto::tensorflow::eager as eager_pb;
@@ -139,7 +140,7 @@ impl Served {
                     let this = Arc::clone(self);
                     let waiting = first_poll(self.caught(call, async move {
                         let eager = this.handler.eager();
-                        let outcome = eager.run_component(request).await;
+                        let outcome = eager.run_component(&Owner::default(), request).await;
                         this.reply(call, outcome.map(|response| response.encode_to_vec()));
                     }));
                     if let Some(work) = waiting {

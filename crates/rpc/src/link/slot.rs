@@ -33,7 +33,29 @@ enum State {
     Never,
 }
 
+/// What is known of the link to a peer.
+#[derive(Debug)]
+pub(crate) struct LinkReport {
+    pub(crate) state: &'static str,
+    pub(crate) waiting: usize,
+    pub(crate) sent: u64,
+    pub(crate) received: u64,
+}
+
 impl LinkSlot {
+    /// What is known of the link.
+    pub(crate) fn report(&self) -> LinkReport {
+        let (state, (waiting, sent, received)) = match &*self.lock() {
+            State::Up(link) if link.is_broken() => ("broken", link.traffic()),
+            State::Up(link) => ("up", link.traffic()),
+            State::Unknown => ("unused", (0, 0, 0)),
+            State::Connecting => ("connecting", (0, 0, 0)),
+            State::Failed { .. } => ("refused", (0, 0, 0)),
+            State::Never => ("off", (0, 0, 0)),
+        };
+        LinkReport { state, waiting, sent, received }
+    }
+
     #[cfg(test)]
     fn impatient() -> Arc<LinkSlot> {
         let failed = State::Failed { until: Instant::now(), pause: Duration::ZERO };

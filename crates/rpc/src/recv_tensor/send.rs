@@ -3,6 +3,7 @@
 use bytes::{BufMut, Bytes, BytesMut};
 use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint};
+use tensorfleet_cluster::Owner;
 use tensorfleet_framework::Parcel;
 use tensorfleet_proto::tensorflow as pb;
 use tensorfleet_tensor::wire as tensor_wire;
@@ -19,9 +20,10 @@ const MIN_SHARED: usize = 4 << 10;
 /// Answers with the tensor that a request is for.
 pub(crate) async fn answer(
     handler: &WorkerHandler,
+    caller: &Owner,
     request: pb::RecvTensorRequest,
 ) -> Result<Vec<Bytes>, Status> {
-    let parcel = handler.parcel(request).await.map_err(|error| to_status(&error))?;
+    let parcel = handler.parcel_for(caller, request).await.map_err(|error| to_status(&error))?;
     encode(&parcel)
 }
 

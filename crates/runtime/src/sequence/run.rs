@@ -7,7 +7,8 @@ use tensorfleet_tensor::{Result, Tensor, internal};
 
 use super::{Instruction, Sequence, Source};
 use crate::executable::{CompiledNode, Kind};
-use crate::run::{EXPENSIVE, PER_NODE, compute, read_references, scalar};
+use crate::inputs::{read_references, scalar};
+use crate::run::{EXPENSIVE, PER_NODE, compute};
 
 /// A loop on its way. It can be left between any two nodes and taken up again.
 #[derive(Debug)]

@@ -97,9 +97,12 @@ fn a_dead_result_is_an_error() {
         node("branch", "Switch", &["x", "no"], &[int32()]),
         retval(0, "branch:1"),
     ];
-    let error = run(nodes).unwrap_err();
+    let error = run(nodes.clone()).unwrap_err();
     assert_eq!(error.code(), Code::InvalidArgument);
     assert!(error.message().contains("does not have value"), "{error}");
+    let error = block_on(start(nodes, step_context()).fetched()).unwrap_err();
+    assert_eq!(error.code(), Code::Internal);
+    assert!(error.message().contains("Failed to fetch outputs"), "{error}");
 }
 
 #[test]

@@ -5,12 +5,17 @@
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use super::{ALIGNMENT, LARGE, POOLED_FROM, free};
 
-/// The pool keeps at most this many bytes.
+/// The pool keeps at most this many bytes, and on small machines and in small containers less.
 const LIMIT: usize = 512 << 20;
+
+fn limit() -> usize {
+    static LEAST: OnceLock<usize> = OnceLock::new();
+    *LEAST.get_or_init(|| LIMIT.min(crate::memory::total() / 16))
+}
 
 /// The largest block that is pooled: others would push out all the rest.
 const LARGEST: usize = LIMIT / 2;
@@ -35,6 +40,11 @@ struct Block {
 // SAFETY: a free block is owned by the pool alone.
 unsafe impl Send for Block {}
 
+/// The bytes of the blocks that wait for the next tensor.
+pub(crate) fn bytes() -> usize {
+    BYTES.load(Ordering::Relaxed)
+}
+
 /// Takes a block of this very capacity, with whatever it holds.
 pub(super) fn take(capacity: usize) -> Option<NonNull<u8>> {
     if !is_pooled(capacity) {
@@ -53,13 +63,13 @@ pub(super) fn put(start: NonNull<u8>, capacity: usize) -> bool {
         return false;
     }
     let bytes = BYTES.fetch_add(capacity, Ordering::Relaxed) + capacity;
-    if bytes > LIMIT && capacity < LARGE {
+    if bytes > limit() && capacity < LARGE {
         BYTES.fetch_sub(capacity, Ordering::Relaxed);
         return false;
     }
     let age = if capacity < LARGE { 0 } else { AGE.fetch_add(1, Ordering::Relaxed) };
     lock(class_of(capacity)).push(Block { start, capacity, age });
-    while BYTES.load(Ordering::Relaxed) > LIMIT && evict() {}
+    while BYTES.load(Ordering::Relaxed) > limit() && evict() {}
     true
 }
 
@@ -76,6 +86,17 @@ fn evict() -> bool {
         unsafe { free(start, capacity, ALIGNMENT) };
     }
     true
+}
+
+/// Gives all blocks back to the system.
+pub(crate) fn release_all() {
+    for class in 0..CLASSES {
+        for Block { start, capacity, .. } in std::mem::take(&mut *lock(class)) {
+            BYTES.fetch_sub(capacity, Ordering::Relaxed);
+            // SAFETY: the block was allocated with this capacity and left the pool for good.
+            unsafe { free(start, capacity, ALIGNMENT) };
+        }
+    }
 }
 
 const fn is_pooled(capacity: usize) -> bool {

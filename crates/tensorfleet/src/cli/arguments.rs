@@ -6,15 +6,23 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser};
 use tensorfleet_server::Durability;
 use tensorfleet_tensor::invalid_argument;
+use tracing_subscriber::EnvFilter;
 
-use super::operate::{DrainArguments, StatusArguments, StopArguments};
+use super::guards::{AuditCommand, GuardArguments};
+use super::inspect::{CheckpointCommand, OPS_ABOUT, OpsArguments, SnapshotCommand};
+use super::operate::{
+    CheckArguments, DrainArguments, GraphArguments, ProfileArguments, StatusArguments,
+    StopArguments, TopArguments, TraceArguments,
+};
 use super::security::{Certs, PROXY_ABOUT, ProxyArguments, TlsArguments, Tokens};
+use super::settings::{Environment, Settings, gather};
 use super::{LogFormat, Refusal, version};
 
 /// What was read: a command with its arguments, or a request for text.
 #[derive(Debug)]
 pub(super) enum Arguments {
-    Run(Subcommand, LogFormat),
+    /// The settings are those of `serve`.
+    Run(Subcommand, LogArguments, Settings),
     Show(String),
 }
 
@@ -22,11 +30,29 @@ pub(super) enum Arguments {
 #[derive(Debug, Parser)]
 #[command(name = "tensorfleet", version)]
 struct Line {
-    /// How the log on standard error is written
-    #[arg(long = "log_format", value_name = "FORMAT", global = true, default_value = "text")]
-    log_format: LogFormat,
+    #[command(flatten)]
+    log: LogArguments,
     #[command(subcommand)]
     subcommand: Subcommand,
+}
+
+/// What is said of the log.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
+pub struct LogArguments {
+    /// How much the log tells: error, warn, info or debug, also by module, as
+    /// `info,tensorfleet_rpc=debug`; without it TENSORFLEET_LOG says so, or TF_CPP_MIN_LOG_LEVEL
+    #[arg(long, value_name = "LEVELS", global = true, value_parser = levels)]
+    pub log: Option<String>,
+    /// How the log on standard error is written
+    #[arg(long = "log_format", value_name = "FORMAT", global = true, default_value = "text")]
+    pub log_format: LogFormat,
+}
+
+fn levels(text: &str) -> Result<String, String> {
+    match EnvFilter::try_new(text) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -48,6 +74,11 @@ pub(super) enum Subcommand {
         #[command(subcommand)]
         command: Certs,
     },
+    /// Check audit logs
+    Audit {
+        #[command(subcommand)]
+        command: AuditCommand,
+    },
     /// Make tokens for clients, and take them back
     Tokens {
         #[command(subcommand)]
@@ -56,11 +87,37 @@ pub(super) enum Subcommand {
     /// Give clients without TLS a way to a server that wants it
     #[command(long_about = PROXY_ABOUT)]
     Proxy(Box<ProxyArguments>),
-    /// List the ops that this server knows
+    /// Show the ops that this server knows, or what a graph lacks
+    #[command(long_about = OPS_ABOUT)]
     Ops(OpsArguments),
+    /// Look into checkpoints: list, show, compare, verify
+    Checkpoint {
+        #[command(subcommand)]
+        command: CheckpointCommand,
+    },
+    /// Look into the data directory of a task; make a checkpoint of it, or one of a checkpoint
+    Snapshot {
+        #[command(subcommand)]
+        command: SnapshotCommand,
+    },
     /// Show what the tasks of a cluster do
     #[command(long_about = super::operate::STATUS_ABOUT)]
     Status(StatusArguments),
+    /// Show what a cluster does, live
+    #[command(long_about = super::operate::TOP_ABOUT)]
+    Top(TopArguments),
+    /// Find out what would keep a cluster from training
+    #[command(long_about = super::operate::CHECK_ABOUT)]
+    Check(CheckArguments),
+    /// Record steps of all tasks on one clock, for Perfetto
+    #[command(long_about = super::operate::TRACE_ABOUT)]
+    Trace(TraceArguments),
+    /// Find out where the time of steps goes
+    #[command(long_about = super::operate::PROFILE_ABOUT)]
+    Profile(ProfileArguments),
+    /// Show where the nodes of a session's graph run
+    #[command(long_about = super::operate::GRAPH_ABOUT)]
+    Graph(GraphArguments),
     /// Let a task refuse new steps and finish those under way
     Drain(DrainArguments),
     /// Let a task finish its steps and end
@@ -126,6 +183,12 @@ pub(super) struct DemoArguments {
     /// Keep serving afterwards, until interrupted
     #[arg(long)]
     pub(super) serve: bool,
+    /// Show the dashboard in a browser at once
+    #[arg(long)]
+    pub(super) open: bool,
+    /// Where to show the dashboard, at PORT of this machine only or at HOST:PORT; 0 takes a free port
+    #[arg(long, value_name = "ADDRESS", default_value = "0")]
+    pub(super) http: String,
 }
 
 const LAUNCH_ABOUT: &str = "\
@@ -187,13 +250,9 @@ pub(super) struct LocalArguments {
     /// Tasks of the job `ps`
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub(super) ps: u32,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct OpsArguments {
-    /// Write a serialized tensorflow.OpList instead of text
-    #[arg(long)]
-    pub(super) proto: bool,
+    /// Show the dashboard and answer /metrics over HTTP, at PORT of this machine only or at HOST:PORT
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) http: Option<String>,
 }
 
 const SERVE_ABOUT: &str = "\
@@ -210,6 +269,12 @@ Examples:
   tensorfleet serve --cluster='{\"ps\": [\"a:2222\"], \"worker\": [\"b:2222\"]}' --job_name=ps
   TF_CONFIG='{\"cluster\": ..., \"task\": ...}' tensorfleet serve
   tensorfleet serve --server_def=task.pb
+  tensorfleet serve --config=task.toml --print_config
+
+Each flag may also be given as an environment variable, --slow_step as TENSORFLEET_SLOW_STEP, or as a
+key of the file of --config, slow_step = 1. Flags count before variables, those before the file, and
+that before TF_CONFIG. SIGHUP reads file, certificates and tokens again; log, slow_step, grace and
+exit_when_idle change at once, and what takes a restart is named in the log.
 
 Without TLS only this machine is served, unless --insecure is given. Certificates take two commands:
   tensorfleet certs init
@@ -217,6 +282,12 @@ Without TLS only this machine is served, unless --insecure is given. Certificate
 
 #[derive(Debug, Default, Args)]
 pub(super) struct ServeArguments {
+    /// File with settings, in TOML: a key for each flag, without the hyphens before it
+    #[arg(long, value_name = "PATH")]
+    pub(super) config: Option<PathBuf>,
+    /// Show all settings and where each comes from, as a file for --config, and end
+    #[arg(long = "print_config")]
+    pub(super) print_config: bool,
     /// File with a ServerDef, binary or in text format; says everything about the task
     #[arg(long = "server_def", value_name = "PATH", help_heading = CLUSTER)]
     pub(super) server_def: Option<String>,
@@ -254,17 +325,30 @@ pub(super) struct ServeArguments {
     /// Where to listen, as HOST, HOST:PORT or :PORT, instead of the task's address in the cluster
     #[arg(long, value_name = "ADDRESS", help_heading = TASK)]
     pub(super) bind: Option<String>,
-    /// Speak to other tasks over gRPC only, even where they know faster ways; the environment
-    /// variable TENSORFLEET_GRPC_ONLY=1 says the same
+    /// Speak to other tasks over gRPC only, even where they know faster ways
     #[arg(long = "grpc_only", help_heading = TASK)]
     pub(super) grpc_only: bool,
     /// Close sessions that nobody has used for so long, in seconds; 0 means never
     #[arg(long = "session_timeout", value_name = "SECONDS", default_value_t = 24 * 60 * 60,
           help_heading = TASK)]
     pub(super) session_timeout: u64,
+    /// Hold steps that need a task with a --data-dir of its own that is away, for so long, in seconds; 0
+    /// means that they fail at once
+    #[arg(long = "task-timeout", alias = "task_timeout", value_name = "SECONDS", default_value_t = 60,
+          help_heading = TASK)]
+    pub(super) task_timeout: u64,
     /// End when the process that started this one has ended
     #[arg(long = "exit_with_parent", help_heading = TASK)]
     pub(super) exit_with_parent: bool,
+    /// End when nobody has used the task for so long, in seconds: no step ran, no session was opened
+    #[arg(long = "exit_when_idle", value_name = "SECONDS",
+          value_parser = clap::value_parser!(u64).range(1..), help_heading = TASK)]
+    pub(super) exit_when_idle: Option<u64>,
+    /// End when the chief, or the first worker of a cluster without one, was there and nobody has
+    /// answered at its address for so long, in seconds
+    #[arg(long = "exit_with_chief", value_name = "SECONDS", num_args = 0..=1, require_equals = true,
+          default_missing_value = "30", help_heading = TASK)]
+    pub(super) exit_with_chief: Option<u64>,
     /// Take another task, or a client that waits, for lost when it has not answered for so long, in
     /// seconds
     #[arg(long = "failure_timeout", value_name = "SECONDS", default_value_t = 10,
@@ -274,8 +358,8 @@ pub(super) struct ServeArguments {
     /// signal ends it at once
     #[arg(long, value_name = "SECONDS", default_value_t = 5, help_heading = TASK)]
     pub(super) grace: u64,
-    /// Answer /metrics, /healthz, /readyz and /statusz over HTTP, at PORT of this machine only or at
-    /// HOST:PORT
+    /// Show a dashboard and answer /metrics, /healthz, /readyz and /statusz over HTTP, at PORT of this
+    /// machine only or at HOST:PORT
     #[arg(long, value_name = "ADDRESS", help_heading = TASK)]
     pub(super) http: Option<String>,
     /// Tell of steps in the log that take so long or longer, in seconds
@@ -289,6 +373,38 @@ pub(super) struct ServeArguments {
     /// Let everybody who reaches the port run code: serve other machines without TLS
     #[arg(long, conflicts_with_all = ["tls_ca", "tokens"], help_heading = "Security")]
     pub(super) insecure: bool,
+    /// Give every session and eager context variables of its own, whatever its client asks for
+    #[arg(long = "isolate_sessions", help_heading = "Security")]
+    pub(super) isolate_sessions: bool,
+    /// Containers of identities, as alice=vision,bob=speech: all that such a one keeps on this task is in
+    /// its container, and nobody else sees it; the same for all tasks of a cluster
+    #[arg(
+        long,
+        value_name = "NAME=CONTAINER,...",
+        value_delimiter = ',',
+        requires = "tls_ca",
+        help_heading = "Security"
+    )]
+    pub(super) containers: Vec<String>,
+    /// Ops that may reach the files of this machine, by name, or all as `files`; with TLS none may
+    /// otherwise
+    #[arg(
+        long = "allow_ops",
+        value_name = "OP,...",
+        value_delimiter = ',',
+        help_heading = "Security"
+    )]
+    pub(super) allow_ops: Vec<String>,
+    /// Ops that are not computed, by name, or all that reach files as `files`
+    #[arg(
+        long = "deny_ops",
+        value_name = "OP,...",
+        value_delimiter = ',',
+        help_heading = "Security"
+    )]
+    pub(super) deny_ops: Vec<String>,
+    #[command(flatten)]
+    pub(super) guards: GuardArguments,
     /// Keep the variables of this task in a directory of its own below this one, as ps-0, and start with
     /// those that are there
     #[arg(long = "data-dir", alias = "data_dir", value_name = "DIRECTORY", help_heading = TASK)]
@@ -297,29 +413,53 @@ pub(super) struct ServeArguments {
     /// so after that time; `none`, nothing is kept, and a directory with variables is refused [default: sync]
     #[arg(long = "durability", value_name = "WHEN", requires = "data_dir", help_heading = TASK)]
     pub(super) durability: Option<Durability>,
+    /// Ship what is kept to a place below this one, as ps-0: a directory as file:///mnt/backup, or object
+    /// storage as s3://bucket/run; about a second after it is on the disk
+    #[arg(long = "backup", value_name = "URL", requires = "data_dir", help_heading = TASK)]
+    pub(super) backup: Option<String>,
+    /// Start with what was shipped there if the data directory is empty
+    #[arg(
+        long = "restore-from",
+        alias = "restore_from",
+        value_name = "URL",
+        requires = "data_dir",
+        help_heading = TASK
+    )]
+    pub(super) restore_from: Option<String>,
 }
 
 const CLUSTER: &str = "Cluster";
 const TASK: &str = "This task";
 
-/// Reads arguments, the program's name first.
-pub(super) fn read(arguments: impl IntoIterator<Item = String>) -> Result<Arguments, Refusal> {
+/// Reads arguments, the program's name first, and what the environment says of `serve`.
+pub(super) fn read(
+    arguments: impl IntoIterator<Item = String>,
+    environment: &Environment,
+) -> Result<Arguments, Refusal> {
     // What stands behind `--` is another program's.
     let mut is_ours = true;
     let spelled = arguments.into_iter().map(|argument| {
         is_ours &= argument != "--";
         if is_ours { with_underscores(argument) } else { argument }
     });
-    let matched = command().try_get_matches_from(spelled);
-    match matched.and_then(|matches| Line::from_arg_matches(&matches)) {
-        Ok(line) => Ok(Arguments::Run(line.subcommand, line.log_format)),
+    let mut command = command();
+    let gathered = gather(&command, spelled.collect(), environment);
+    let gathered = gathered.map_err(Refusal::Configuration)?;
+    let matched = command.try_get_matches_from_mut(&gathered.line);
+    match matched.and_then(|matches| Ok((Line::from_arg_matches(&matches)?, matches))) {
+        Ok((line, matches)) => {
+            Ok(Arguments::Run(line.subcommand, line.log, gathered.settings(&matches)))
+        }
         Err(error) => match error.kind() {
             ErrorKind::DisplayHelp
             | ErrorKind::DisplayVersion
             | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
                 Ok(Arguments::Show(error.render().to_string()))
             }
-            _ => Err(Refusal::Usage(invalid_argument!("{}", in_one_line(&error)))),
+            _ => {
+                let message = gathered.blame(in_one_line(&error));
+                Err(Refusal::Usage(invalid_argument!("{message}")))
+            }
         },
     }
 }

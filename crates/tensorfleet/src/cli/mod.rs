@@ -5,31 +5,44 @@
 //! program that started it.
 
 mod arguments;
+mod guards;
+mod inspect;
 mod operate;
 pub mod report;
 mod security;
 mod serve;
+mod settings;
 mod version;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tensorfleet_cluster::spec::{Address, ClusterSpec, ServerSpec, TfConfig};
+use tensorfleet_cluster::Separation;
 use tensorfleet_security::Files;
 use tensorfleet_server::Durability;
+use tensorfleet_spec::{Address, ClusterSpec, ServerSpec, TfConfig};
 use tensorfleet_strategy::Mode;
 use tensorfleet_tensor::{Error, invalid_argument};
 
 use crate::demo::Demo;
 use crate::launch::Launch;
+pub use guards::{AuditCommand, Guards};
+pub use inspect::{CheckpointCommand, Ops, Output, SnapshotCommand};
 pub use security::{Certs, Direction, Listen, Proxy, Tokens};
 pub(crate) use serve::cluster_from_text;
+use settings::Environment;
+pub use settings::Settings;
 
+pub use arguments::LogArguments;
 use arguments::{
     Arguments, DemoArguments, LaunchArguments, LocalArguments, ManArguments, Subcommand,
 };
-pub use operate::OutputFormat;
-use operate::{DrainArguments, StatusArguments, StopArguments};
+use operate::{
+    CheckArguments, DrainArguments, GraphArguments, ProfileArguments, StatusArguments,
+    StopArguments, TopArguments, TraceArguments,
+};
+pub use operate::{GraphFormat, OutputFormat};
 
 /// What the user wants done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,18 +59,34 @@ pub enum Command {
     Certs(Certs),
     /// Make, show or take back tokens.
     Tokens(Tokens),
+    /// Look after audit logs.
+    Audit(AuditCommand),
     /// Carry clients to a server that wants TLS, or tasks to one that cannot.
     Proxy(Proxy),
-    /// List the ops, as text or as a serialized `OpList`.
-    Ops { proto: bool },
+    /// Show ops, or what a graph lacks.
+    Ops(Ops),
+    /// Look into checkpoints.
+    Checkpoint(CheckpointCommand),
+    /// Look into data directories.
+    Snapshot(SnapshotCommand),
     /// Write the pages of the manual into a directory.
     Man { directory: PathBuf },
     /// Show what the tasks of a cluster do.
     Status(Status),
-    /// Let a task refuse new steps.
-    Drain { target: String },
-    /// Let a task end.
-    Stop { target: String, grace: Duration },
+    /// Show what a cluster does, live.
+    Top(Top),
+    /// Find out what would keep a cluster from training.
+    Check(Check),
+    /// Record steps.
+    Trace(Trace),
+    /// Find out where time goes.
+    Profile(Profile),
+    /// Draw a session's graph.
+    Graph(Graph),
+    /// Let a task, or all of its cluster, refuse new steps.
+    Drain { target: String, all: bool },
+    /// Let a task, or all of its cluster, end.
+    Stop { target: String, all: bool, grace: Duration },
     /// Show text, such as help, and end well.
     Show(String),
 }
@@ -72,10 +101,16 @@ pub struct Serve {
     pub grpc_only: bool,
     /// Sessions that nobody has used for so long are closed; zero means never.
     pub session_timeout: Duration,
+    /// How long tasks are waited for that keep their variables and are away.
+    pub task_timeout: Duration,
     /// Whether to end when the process that started this one has.
     pub exit_with_parent: bool,
     /// Who has not answered for so long is lost.
     pub failure_timeout: Duration,
+    /// Nobody has used the task for so long: it ends.
+    pub exit_when_idle: Option<Duration>,
+    /// The chief's address, and how long it is gone when the task ends.
+    pub exit_with_chief: Option<(Address, Duration)>,
     /// How long steps have to end when it is told to stop.
     pub grace: Duration,
     /// Where to answer over HTTP what runs here.
@@ -84,8 +119,20 @@ pub struct Serve {
     pub slow_step: Option<Duration>,
     /// What is shown to others and asked of them; without it everybody is let in, in plaintext.
     pub credentials: Option<Files>,
+    /// How clients are kept apart.
+    pub separation: Separation,
+    /// Ops that may reach files, and ops that are refused.
+    pub allow_ops: Vec<String>,
+    pub deny_ops: Vec<String>,
+    /// What clients may take of the task and of its machine.
+    pub guards: Guards,
     /// Where the task keeps its variables, and what that is worth.
     pub data: Option<(PathBuf, Durability)>,
+    /// All that was said, and where.
+    pub settings: Settings,
+    /// Where that is shipped to, and where an empty directory is filled from.
+    pub backup: Option<String>,
+    pub restore_from: Option<String>,
 }
 
 /// Which tasks to look at, and how to show them.
@@ -94,6 +141,56 @@ pub struct Status {
     pub whose: Whose,
     pub output: OutputFormat,
     pub watch: Option<Duration>,
+}
+
+/// A cluster to look at again and again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Top {
+    pub whose: Whose,
+    pub interval: Duration,
+    pub once: bool,
+}
+
+/// A cluster to look at before training.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    pub whose: Whose,
+    /// Directories that should be shared.
+    pub paths: Vec<String>,
+    pub output: Output,
+}
+
+/// A cluster whose steps are recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trace {
+    pub whose: Whose,
+    pub steps: usize,
+    pub timeout: Duration,
+    pub output: PathBuf,
+}
+
+/// A cluster whose time is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Profile {
+    pub whose: Whose,
+    /// How long to look.
+    pub time: Duration,
+    pub output: PathBuf,
+}
+
+/// A session whose graph is drawn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Graph {
+    /// Its master.
+    pub target: String,
+    /// Its handle, or the beginning of it, or nothing.
+    pub session: String,
+    /// Which kind of step; without it they are listed.
+    pub plan: Option<usize>,
+    pub output: GraphFormat,
+    /// How many boxes there may be.
+    pub limit: usize,
+    pub file: Option<PathBuf>,
 }
 
 /// How a cluster is known.
@@ -119,6 +216,8 @@ pub enum LogFormat {
 pub struct Local {
     pub workers: u32,
     pub ps: u32,
+    /// Where to answer over HTTP what runs here.
+    pub http: Option<Address>,
 }
 
 /// What keeps a command from being run.
@@ -131,80 +230,129 @@ pub enum Refusal {
 }
 
 /// Reads arguments, the program's name first, and the process's environment.
-pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<(Command, LogFormat), Refusal> {
-    parse_from(arguments, |name| std::env::var(name).ok())
+pub fn parse(
+    arguments: impl IntoIterator<Item = String>,
+) -> Result<(Command, LogArguments), Refusal> {
+    let variables = std::env::vars_os();
+    let text = |(name, text): (OsString, OsString)| {
+        Some((name.into_string().ok()?, text.into_string().ok()?))
+    };
+    parse_from(arguments, &variables.filter_map(text).collect())
 }
 
-/// Reads arguments, the program's name first, and the environment that a function gives.
+/// Reads arguments, the program's name first, and an environment.
 fn parse_from(
     arguments: impl IntoIterator<Item = String>,
-    environment: impl Fn(&str) -> Option<String>,
-) -> Result<(Command, LogFormat), Refusal> {
-    match arguments::read(arguments)? {
-        Arguments::Show(text) => Ok((Command::Show(text), LogFormat::default())),
-        Arguments::Run(subcommand, format) => Ok((command(subcommand, environment)?, format)),
+    environment: &Environment,
+) -> Result<(Command, LogArguments), Refusal> {
+    match arguments::read(arguments, environment)? {
+        Arguments::Show(text) => Ok((Command::Show(text), LogArguments::default())),
+        Arguments::Run(subcommand, log, settings) => {
+            Ok((command(subcommand, environment, settings)?, log))
+        }
     }
 }
 
 fn command(
     subcommand: Subcommand,
-    environment: impl Fn(&str) -> Option<String>,
+    environment: &Environment,
+    settings: Settings,
 ) -> Result<Command, Refusal> {
-    let tf_config = || environment("TF_CONFIG").filter(|text| !text.trim().is_empty());
+    let tf_config = || environment.get("TF_CONFIG").filter(|text| !text.trim().is_empty());
     match subcommand {
         Subcommand::Serve(arguments) => {
-            let config = tf_config();
-            let mut serve = serve::resolve(&arguments, config.as_deref());
-            if let Ok(serve) = &mut serve {
-                serve.grpc_only |= environment("TENSORFLEET_GRPC_ONLY").as_deref() == Some("1");
-            }
-            serve.map(Box::new).map(Command::Serve).map_err(Refusal::Configuration)
+            let serve = serve::resolve(&arguments, tf_config().map(String::as_str), settings)
+                .map_err(Refusal::Configuration)?;
+            Ok(match arguments.print_config {
+                true => Command::Show(settings::text(&serve)),
+                false => Command::Serve(Box::new(serve)),
+            })
         }
         Subcommand::Demo(arguments) => {
             demo(arguments).map(Command::Demo).map_err(Refusal::Configuration)
         }
-        Subcommand::Local(LocalArguments { workers, ps }) => {
-            Ok(Command::Local(Local { workers, ps }))
+        Subcommand::Local(LocalArguments { workers, ps, http }) => {
+            let http = serve::http(http.as_deref()).map_err(Refusal::Configuration)?;
+            Ok(Command::Local(Local { workers, ps, http }))
         }
         Subcommand::Launch(arguments) => {
             launch(arguments).map(Command::Launch).map_err(Refusal::Configuration)
         }
         Subcommand::Certs { command } => Ok(Command::Certs(command)),
+        Subcommand::Audit { command } => Ok(Command::Audit(command)),
         Subcommand::Tokens { command } => Ok(Command::Tokens(command)),
         Subcommand::Proxy(arguments) => {
             security::proxy(&arguments).map(Command::Proxy).map_err(Refusal::Configuration)
         }
-        Subcommand::Ops(arguments) => Ok(Command::Ops { proto: arguments.proto }),
+        Subcommand::Ops(arguments) => {
+            inspect::ops(arguments).map(Command::Ops).map_err(Refusal::Usage)
+        }
+        Subcommand::Checkpoint { command } => Ok(Command::Checkpoint(command)),
+        Subcommand::Snapshot { command } => Ok(Command::Snapshot(command)),
         Subcommand::Completions(arguments) => {
             let (mut script, mut command) = (Vec::new(), arguments::command());
             clap_complete::generate(arguments.shell, &mut command, "tensorfleet", &mut script);
             Ok(Command::Show(String::from_utf8_lossy(&script).into_owned()))
         }
         Subcommand::Man(ManArguments { directory }) => Ok(Command::Man { directory }),
-        Subcommand::Status(arguments) => status(arguments, tf_config().as_deref())
+        Subcommand::Status(arguments) => status(arguments, tf_config().map(String::as_str))
             .map(Command::Status)
             .map_err(Refusal::Configuration),
-        Subcommand::Drain(DrainArguments { target }) => Ok(Command::Drain { target }),
-        Subcommand::Stop(StopArguments { target, grace }) => {
-            Ok(Command::Stop { target, grace: Duration::from_secs(grace) })
+        Subcommand::Top(TopArguments { target, cluster, interval, once }) => {
+            let whose = whose(target, cluster, tf_config().map(String::as_str));
+            let whose = whose.map_err(Refusal::Configuration)?;
+            let interval = Duration::try_from_secs_f64(interval.max(0.1))
+                .map_err(|error| Refusal::Usage(invalid_argument!("--interval: {error}")))?;
+            Ok(Command::Top(Top { whose, interval, once }))
+        }
+        Subcommand::Check(CheckArguments { target, cluster, path, output }) => {
+            let whose = whose(target, cluster, tf_config().map(String::as_str));
+            let whose = whose.map_err(Refusal::Configuration)?;
+            Ok(Command::Check(Check { whose, paths: path, output }))
+        }
+        Subcommand::Trace(TraceArguments { target, cluster, steps, timeout, output }) => {
+            let whose = whose(target, cluster, tf_config().map(String::as_str));
+            let whose = whose.map_err(Refusal::Configuration)?;
+            let timeout = Duration::from_secs(timeout);
+            Ok(Command::Trace(Trace { whose, steps: steps as usize, timeout, output }))
+        }
+        Subcommand::Profile(ProfileArguments { target, cluster, seconds, output }) => {
+            let whose = whose(target, cluster, tf_config().map(String::as_str));
+            let whose = whose.map_err(Refusal::Configuration)?;
+            Ok(Command::Profile(Profile { whose, time: Duration::from_secs(seconds), output }))
+        }
+        Subcommand::Graph(arguments) => {
+            let GraphArguments { target, session, step, output, limit, file } = arguments;
+            Ok(Command::Graph(Graph { target, session, plan: step, output, limit, file }))
+        }
+        Subcommand::Drain(DrainArguments { target, all }) => Ok(Command::Drain { target, all }),
+        Subcommand::Stop(StopArguments { target, all, grace }) => {
+            Ok(Command::Stop { target, all, grace: Duration::from_secs(grace) })
         }
     }
 }
 
 fn status(arguments: StatusArguments, tf_config: Option<&str>) -> Result<Status, Error> {
     let StatusArguments { target, cluster, output, watch } = arguments;
-    let whose = match (target, cluster, tf_config) {
-        (Some(target), ..) => Whose::Target(target),
-        (None, Some(text), _) => Whose::Cluster(serve::cluster_from_text(&text)?),
-        (None, None, Some(text)) => Whose::Cluster(TfConfig::parse(text)?.cluster),
-        (None, None, None) => {
-            return Err(invalid_argument!(
-                "no cluster given: name one of its tasks as HOST:PORT, use --cluster, or set the \
-                 environment variable TF_CONFIG"
-            ));
-        }
-    };
+    let whose = whose(target, cluster, tf_config)?;
     Ok(Status { whose, output, watch: watch.map(Duration::from_secs) })
+}
+
+/// Which cluster is meant.
+fn whose(
+    target: Option<String>,
+    cluster: Option<String>,
+    tf_config: Option<&str>,
+) -> Result<Whose, Error> {
+    match (target, cluster, tf_config) {
+        (Some(target), ..) => Ok(Whose::Target(target)),
+        (None, Some(text), _) => Ok(Whose::Cluster(serve::cluster_from_text(&text)?)),
+        (None, None, Some(text)) => Ok(Whose::Cluster(TfConfig::parse(text)?.cluster)),
+        (None, None, None) => Err(invalid_argument!(
+            "no cluster given: name one of its tasks as HOST:PORT, use --cluster, or set the \
+             environment variable TF_CONFIG"
+        )),
+    }
 }
 
 /// Writes a page of the manual for the program and for each of its commands.
@@ -214,7 +362,9 @@ pub fn write_manual(directory: &Path) -> std::io::Result<()> {
 }
 
 fn demo(arguments: DemoArguments) -> Result<Demo, Error> {
-    let DemoArguments { workers, ps, steps, sync, staleness, kill_worker, svg, serve } = arguments;
+    let DemoArguments { workers, ps, steps, sync, staleness, kill_worker, svg, serve, open, http } =
+        arguments;
+    let http = serve::http(Some(&http))?;
     if kill_worker && workers < 2 {
         return Err(invalid_argument!("--kill_worker needs another worker that goes on"));
     }
@@ -223,7 +373,7 @@ fn demo(arguments: DemoArguments) -> Result<Demo, Error> {
         None if sync => Mode::Sync,
         None => Mode::Async,
     };
-    Ok(Demo { workers, ps, steps, mode, kill_worker, svg, serve })
+    Ok(Demo { workers, ps, steps, mode, kill_worker, svg, serve, open, http })
 }
 
 fn launch(arguments: LaunchArguments) -> Result<Launch, Error> {
@@ -252,7 +402,7 @@ mod tests {
     fn parse(arguments: &str) -> Result<Command, Refusal> {
         let arguments = arguments.split_whitespace().map(str::to_owned);
         let arguments = ["tensorfleet".to_owned()].into_iter().chain(arguments);
-        parse_from(arguments, |_| None).map(|(command, _)| command)
+        parse_from(arguments, &Environment::new()).map(|(command, _)| command)
     }
 
     #[test]

@@ -34,6 +34,11 @@ pub fn show(text: impl AsRef<[u8]>) -> io::Result<()> {
     }
 }
 
+/// Where people are told how far work is; nobody is if that is no terminal.
+pub fn progress() -> Box<dyn Write> {
+    if io::stderr().is_terminal() { Box::new(io::stderr()) } else { Box::new(io::sink()) }
+}
+
 /// Whether what is shown goes to a terminal.
 pub fn is_terminal() -> bool {
     io::stdout().is_terminal()

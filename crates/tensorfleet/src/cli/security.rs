@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use tensorfleet_cluster::spec::{Address, ServerSpec};
 use tensorfleet_security::{Files, Role};
+use tensorfleet_spec::{Address, ServerSpec};
 use tensorfleet_tensor::{Result, invalid_argument};
 
 /// Which certificate is shown, and whose are trusted.

@@ -1,19 +1,26 @@
 //! From arguments to a task: where the cluster comes from, which task this is, where it listens.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
-use tensorfleet_cluster::spec::{Address, ClusterSpec, ServerSpec, Task, TfConfig};
+use tensorfleet_cluster::Separation;
 use tensorfleet_security::Files;
 use tensorfleet_server::Durability;
+use tensorfleet_spec::{Address, ClusterSpec, ServerSpec, Task, TfConfig};
 use tensorfleet_tensor::{Context, Result, invalid_argument, not_found};
 
-use super::Serve;
 use super::arguments::ServeArguments;
 use super::security::check_exposure;
+use super::{Serve, Settings};
 
 /// Puts arguments and the value of `TF_CONFIG` together. Arguments win.
-pub(super) fn resolve(arguments: &ServeArguments, tf_config: Option<&str>) -> Result<Serve> {
+pub(super) fn resolve(
+    arguments: &ServeArguments,
+    tf_config: Option<&str>,
+    settings: Settings,
+) -> Result<Serve> {
     if let Some(protocol) = &arguments.protocol {
         ServerSpec::check_protocol(protocol).context(|| "--protocol")?;
     }
@@ -25,29 +32,85 @@ pub(super) fn resolve(arguments: &ServeArguments, tf_config: Option<&str>) -> Re
     };
     let session_timeout = Duration::from_secs(arguments.session_timeout);
     let failure_timeout = Duration::from_secs(arguments.failure_timeout);
-    let http = arguments.http.as_deref().map(http_address).transpose().context(|| "--http")?;
+    let http = http(arguments.http.as_deref())?;
     let slow_step = arguments.slow_step.map(|seconds| {
         Duration::try_from_secs_f64(seconds)
             .map_err(|error| invalid_argument!("--slow_step: {seconds}: {error}"))
     });
     let credentials = credentials(arguments)?;
     check_exposure(&spec, &bind, arguments.insecure || credentials.is_some())?;
+    let guards = arguments.guards.resolve(&secrets(arguments))?;
     let ServeArguments { grpc_only, exit_with_parent, .. } = *arguments;
     let durability = arguments.durability.unwrap_or(Durability::Sync);
     let data = arguments.data_dir.clone().map(|directory| (directory, durability));
+    let chief = arguments.exit_with_chief.map(|seconds| chief(&spec, seconds)).transpose()?;
     Ok(Serve {
         spec,
         bind,
         grpc_only,
         session_timeout,
+        task_timeout: Duration::from_secs(arguments.task_timeout),
         failure_timeout,
         exit_with_parent,
+        exit_when_idle: arguments.exit_when_idle.map(Duration::from_secs),
+        exit_with_chief: chief,
         grace: Duration::from_secs(arguments.grace),
         http,
         slow_step: slow_step.transpose()?,
         credentials,
+        separation: separation(arguments)?,
+        allow_ops: arguments.allow_ops.clone(),
+        deny_ops: arguments.deny_ops.clone(),
+        guards,
         data,
+        settings,
+        backup: arguments.backup.clone(),
+        restore_from: arguments.restore_from.clone(),
     })
+}
+
+/// Where the task is that leads the cluster, which must be another one.
+fn chief(spec: &ServerSpec, seconds: u64) -> Result<(Address, Duration)> {
+    let cluster = spec.cluster();
+    let tasks = ["chief", "master", "worker"].into_iter();
+    let found = tasks.filter_map(|job| Some((job, cluster.tasks_of(job).next()?))).next();
+    let Some((job, (index, address))) = found else {
+        return Err(invalid_argument!(
+            "--exit_with_chief: the cluster has neither chief nor worker"
+        ));
+    };
+    if *spec.task() == Task::new(job, index) {
+        return Err(invalid_argument!("--exit_with_chief: this task is the chief itself"));
+    }
+    Ok((address.parse()?, Duration::from_secs(seconds)))
+}
+
+/// What clients must not reach: files by which they would get more than they were given.
+fn secrets(arguments: &ServeArguments) -> Vec<(&'static str, &Path)> {
+    let named = [
+        ("--tls_cert", &arguments.tls.tls_cert),
+        ("--tls_key", &arguments.tls.tls_key),
+        ("--tls_ca", &arguments.tls.tls_ca),
+        ("--tokens", &arguments.tokens),
+        ("--data-dir", &arguments.data_dir),
+    ];
+    named.into_iter().filter_map(|(flag, path)| Some((flag, path.as_deref()?))).collect()
+}
+
+fn separation(arguments: &ServeArguments) -> Result<Separation> {
+    let isolate = arguments.isolate_sessions;
+    let mut rooms = BTreeMap::new();
+    for given in &arguments.containers {
+        let Some((name, room)) = given.split_once('=').filter(|(name, room)| {
+            !name.is_empty() && !room.is_empty() && !room.contains(char::is_control)
+        }) else {
+            return Err(invalid_argument!("--containers: {given:?} is not NAME=CONTAINER"));
+        };
+        if rooms.insert(name.to_owned(), room.to_owned()).is_some() {
+            return Err(invalid_argument!("--containers: {name} has two containers"));
+        }
+    }
+    Ok(Separation { isolate, rooms })
 }
 
 fn credentials(arguments: &ServeArguments) -> Result<Option<Files>> {
@@ -178,6 +241,11 @@ fn choose_task(
     let task = Task::new(job, index);
     cluster.address(&task).context(|| "--task_index")?;
     Ok(task)
+}
+
+/// The value of --http, if it is given.
+pub(super) fn http(text: Option<&str>) -> Result<Option<Address>> {
+    text.map(http_address).transpose().context(|| "--http")
 }
 
 /// Reads `PORT`, `:PORT` or `HOST:PORT`; without a host only this machine gets an answer.

@@ -145,6 +145,7 @@ fn lost(loss: &Loss) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tensorfleet_strategy::Lost;
     use tensorfleet_tensor::unavailable;
 
     use super::*;
@@ -152,7 +153,7 @@ mod tests {
     #[test]
     fn a_lost_worker_has_no_speed() {
         let now = Now { steps: 30, loss: 0.25, accuracy: 0.9, steps_per_second: vec![7.0, 0.0] };
-        let losses = [Loss { worker: 1, error: unavailable!("gone") }];
+        let losses = [Loss { worker: 1, lost: Lost::Worker, error: unavailable!("gone") }];
         assert_eq!(
             plain(&now, &losses, 60),
             "step 30 of 60: loss 0.2500, accuracy 0.900, worker 0 7 steps/s"

@@ -15,15 +15,29 @@ const PARTS: usize = 100;
 const DOTS: usize = 3000;
 const COLOURS: [&str; 6] = ["#3b82f6", "#f97316", "#10b981", "#a855f7", "#ef4444", "#eab308"];
 
-/// Draws the losses of all steps.
-pub(super) fn draw(samples: &[Sample], workers: usize, title: &str) -> String {
+/// When a worker was found lost.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kill {
+    /// How many steps had been made.
+    pub(super) step: u64,
+    pub(super) worker: usize,
+}
+
+/// Draws the losses of all steps, and marks where workers were lost.
+pub(super) fn draw(samples: &[Sample], workers: usize, kills: &[Kill], title: &str) -> String {
     let mut picture = String::new();
     // Writing to a string cannot fail.
-    let _ = write_picture(&mut picture, samples, workers, title);
+    let _ = write_picture(&mut picture, samples, workers, kills, title);
     picture
 }
 
-fn write_picture(out: &mut String, samples: &[Sample], workers: usize, title: &str) -> fmt::Result {
+fn write_picture(
+    out: &mut String,
+    samples: &[Sample],
+    workers: usize,
+    kills: &[Kill],
+    title: &str,
+) -> fmt::Result {
     let losses: Vec<f32> = samples.iter().map(|sample| sample.loss).collect();
     let scale = Scale::of(&losses);
     let right = WIDTH - MARGIN / 2.0;
@@ -52,6 +66,14 @@ fn write_picture(out: &mut String, samples: &[Sample], workers: usize, title: &s
             y + 4.0
         )?;
     }
+    for step in step_ticks(samples.len()) {
+        let (x, below) = (x(step as f32), bottom + 16.0);
+        writeln!(
+            out,
+            "<path d=\"M{x:.1} {bottom}v4\" stroke=\"#9ca3af\"/>\
+             <text x=\"{x:.1}\" y=\"{below}\" text-anchor=\"middle\">{step}</text>"
+        )?;
+    }
     let stride = samples.len().div_ceil(DOTS).max(1);
     for (step, sample) in samples.iter().enumerate().step_by(stride) {
         let colour = COLOURS[sample.worker % COLOURS.len()];
@@ -73,6 +95,18 @@ fn write_picture(out: &mut String, samples: &[Sample], workers: usize, title: &s
         "<polyline points=\"{}\" fill=\"none\" stroke=\"#111827\" stroke-width=\"2\"/>",
         points.join(" ")
     )?;
+    for kill in kills {
+        let x = x((kill.step as f32).min(samples.len() as f32));
+        let colour = COLOURS[kill.worker % COLOURS.len()];
+        writeln!(
+            out,
+            "<path d=\"M{x:.1} {MARGIN}V{bottom}\" stroke=\"{colour}\" stroke-dasharray=\"4 3\"/>\
+             <text x=\"{:.1}\" y=\"{}\" fill=\"{colour}\">worker {} is lost</text>",
+            x + 4.0,
+            MARGIN + 12.0,
+            kill.worker
+        )?;
+    }
     for worker in 0..workers {
         let x = MARGIN + 90.0 * worker as f32;
         let colour = COLOURS[worker % COLOURS.len()];
@@ -85,7 +119,7 @@ fn write_picture(out: &mut String, samples: &[Sample], workers: usize, title: &s
         )?;
     }
     let middle = (MARGIN + right) / 2.0;
-    let below = bottom + 32.0;
+    let below = bottom + 40.0;
     writeln!(
         out,
         "<text x=\"{middle}\" y=\"{below}\" text-anchor=\"middle\">{} steps; loss of each step, \
@@ -104,6 +138,20 @@ fn ticks(scale: Scale) -> Vec<f32> {
         .filter_map(|(digit, decade)| format!("{digit}e{decade}").parse().ok())
         .filter(|&tick: &f32| (scale.low..=scale.high).contains(&tick))
         .collect()
+}
+
+/// About five round numbers of steps, from 0 on.
+fn step_ticks(steps: usize) -> Vec<usize> {
+    let mut stride = 1;
+    // 1, 2, 5, 10, 20, 50 and so on.
+    for factor in [2, 5, 10].iter().cycle() {
+        if steps / stride <= 6 {
+            break;
+        }
+        let decade = 10usize.pow(stride.ilog10());
+        stride = if *factor == 10 { decade * 10 } else { decade * factor };
+    }
+    (0..=steps).step_by(stride).collect()
 }
 
 fn escaped(text: &str) -> String {
@@ -126,9 +174,12 @@ mod tests {
                 at: Duration::ZERO,
             })
             .collect();
-        let picture = draw(&samples, 2, "a < b");
+        let kills = [Kill { step: 6, worker: 1 }];
+        let picture = draw(&samples, 2, &kills, "a < b");
         assert_eq!(picture.matches("opacity").count(), 10);
-        assert_eq!(picture.matches(COLOURS[1]).count(), 5 + 1);
+        // Its steps, its name, and the line and the words of its end.
+        assert_eq!(picture.matches(COLOURS[1]).count(), 5 + 1 + 2);
+        assert!(picture.contains(">worker 1 is lost</text>"), "{picture}");
         assert!(picture.contains("a &lt; b") && picture.contains(">0.5</text>"), "{picture}");
         assert!(picture.trim_end().ends_with("</svg>"));
         assert!(!picture.contains("NaN"), "{picture}");
@@ -136,6 +187,14 @@ mod tests {
 
     #[test]
     fn no_steps_are_a_picture_too() {
-        assert!(!draw(&[], 1, "").contains("NaN"));
+        assert!(!draw(&[], 1, &[], "").contains("NaN"));
+    }
+
+    #[test]
+    fn steps_are_counted_in_round_numbers() {
+        assert_eq!(step_ticks(0), [0]);
+        assert_eq!(step_ticks(10), [0, 2, 4, 6, 8, 10]);
+        assert_eq!(step_ticks(1438), [0, 500, 1000]);
+        assert_eq!(step_ticks(600), [0, 100, 200, 300, 400, 500, 600]);
     }
 }

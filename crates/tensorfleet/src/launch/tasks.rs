@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, TcpListener};
 
-use tensorfleet_cluster::spec::{ClusterSpec, Task};
+use tensorfleet_spec::{ClusterSpec, Task};
 use tensorfleet_tensor::{Result, unavailable};
 
 use super::Launch;

@@ -3,6 +3,8 @@
 mod table;
 mod yaml;
 
+pub(crate) use table::short;
+
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -15,10 +17,41 @@ use crate::cli::{OutputFormat, Status, Whose, report};
 
 /// A task, where it is, and what it tells of itself.
 #[derive(Debug)]
-struct Answer {
-    task: String,
-    address: String,
-    status: Result<Value>,
+pub(crate) struct Answer {
+    pub(crate) task: String,
+    pub(crate) address: String,
+    pub(crate) status: Result<Value>,
+}
+
+/// The tasks of a cluster, and how they are spoken to.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub(crate) tasks: Vec<(String, String)>,
+    is_tls: bool,
+}
+
+impl Known {
+    /// The target of a task.
+    pub(crate) fn target(&self, address: &str) -> String {
+        if self.is_tls { format!("grpcs://{address}") } else { address.to_owned() }
+    }
+}
+
+/// Finds the tasks of a cluster.
+pub(crate) async fn known(whose: &Whose) -> Result<Known> {
+    match whose {
+        Whose::Cluster(cluster) => {
+            let tasks = cluster.tasks().map(|(task, at)| (task.to_string(), at.to_owned()));
+            Ok(Known { tasks: tasks.collect(), is_tls: false })
+        }
+        Whose::Target(target) => {
+            let (scheme, address) = target.split_once("://").unwrap_or(("grpc", target));
+            let known = Known { tasks: Vec::new(), is_tls: scheme == "grpcs" };
+            let status = ask_one(&known.target(address)).await;
+            let status = status.map_err(|error| of_another_kind(error, target))?;
+            Ok(Known { tasks: tasks_of(&status, address), ..known })
+        }
+    }
 }
 
 /// Shows the status of a cluster, once or until interrupted, and returns the exit code: 0 if all
@@ -44,21 +77,52 @@ pub(crate) fn run(status: &Status) -> Result<u8> {
     }
 }
 
-/// Lets a task refuse new steps.
-pub(crate) fn drain(target: &str) -> Result<()> {
-    let runtime = runtime()?;
-    let client = AdminClient::new(target, runtime.handle())?;
-    runtime.block_on(client.drain()).map_err(|error| of_another_kind(error, target))
+/// How a task is to end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum End {
+    /// It refuses new steps, and stays.
+    Drain,
+    /// It ends when its steps have, or the time is over.
+    Stop(Duration),
 }
 
-/// Lets a task end.
-pub(crate) fn stop(target: &str, grace: Duration) -> Result<()> {
+/// Lets a task, or all tasks of its cluster, drain or end. All are tried; the first error is told.
+pub(crate) fn end(target: &str, all: bool, how: End) -> Result<()> {
     let runtime = runtime()?;
-    let client = AdminClient::new(target, runtime.handle())?;
-    runtime.block_on(client.stop(grace)).map_err(|error| of_another_kind(error, target))
+    runtime.block_on(async {
+        let targets = match all {
+            false => vec![target.to_owned()],
+            true => {
+                let known = known(&Whose::Target(target.to_owned())).await?;
+                known.tasks.iter().map(|(_, address)| known.target(address)).collect()
+            }
+        };
+        let mut outcome = Ok(());
+        for target in targets {
+            let ended = end_one(&target, how).await;
+            outcome = outcome.and(ended.map_err(|error| of_another_kind(error, &target)));
+        }
+        outcome
+    })
 }
 
-fn runtime() -> Result<Runtime> {
+/// Has a task take a snapshot; the last record in it.
+pub(crate) fn save_snapshot(target: &str) -> Result<u64> {
+    runtime()?.block_on(async {
+        let saved = AdminClient::new(target, &Handle::current())?.snapshot().await;
+        saved.map_err(|error| of_another_kind(error, target))
+    })
+}
+
+async fn end_one(target: &str, how: End) -> Result<()> {
+    let client = AdminClient::new(target, &Handle::current())?;
+    match how {
+        End::Drain => client.drain().await,
+        End::Stop(grace) => client.stop(grace).await,
+    }
+}
+
+pub(crate) fn runtime() -> Result<Runtime> {
     let runtime = Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| unavailable!("threads cannot be started: {error}"))
 }
@@ -74,28 +138,31 @@ fn of_another_kind(error: Error, target: &str) -> Error {
 }
 
 async fn ask(whose: &Whose) -> Result<Vec<Answer>> {
-    let tasks = match whose {
-        Whose::Cluster(cluster) => {
-            cluster.tasks().map(|(task, at)| (task.to_string(), at.to_owned())).collect()
+    let known = known(whose).await?;
+    let answers = known.tasks.iter().map(|(task, address)| {
+        let target = known.target(address);
+        async move {
+            let status = ask_one(&target).await.map_err(|error| of_another_kind(error, address));
+            Answer { task: task.clone(), address: address.clone(), status }
         }
-        Whose::Target(target) => {
-            let address = target.strip_prefix("grpc://").unwrap_or(target);
-            let status = ask_one(address).await.map_err(|error| of_another_kind(error, target))?;
-            tasks_of(&status, address)
-        }
-    };
-    let answers = tasks.into_iter().map(|(task, address)| async move {
-        let status = ask_one(&address).await.map_err(|error| of_another_kind(error, &address));
-        Answer { task, address, status }
     });
     Ok(join_all(answers).await)
 }
 
-async fn ask_one(address: &str) -> Result<Value> {
-    let client = AdminClient::new(address, &Handle::current())?;
-    let status = client.status().await?;
-    serde_json::from_str(&status)
-        .map_err(|error| internal!("{address} tells what cannot be read: {error}"))
+async fn ask_one(target: &str) -> Result<Value> {
+    let client = AdminClient::new(target, &Handle::current())?;
+    read(&client.status().await?, target)
+}
+
+/// Asks a task that is connected already.
+pub(crate) async fn ask_at(client: &AdminClient, address: &str) -> Result<Value> {
+    let status = client.status().await.map_err(|error| of_another_kind(error, address))?;
+    read(&status, address)
+}
+
+fn read(status: &str, whose: &str) -> Result<Value> {
+    serde_json::from_str(status)
+        .map_err(|error| internal!("{whose} tells what cannot be read: {error}"))
 }
 
 /// The tasks that a task knows. Its own address is the one by which it was reached, since it may have

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Answer;
+use crate::table::aligned;
 
 const NARROW: [&str; 9] =
     ["TASK", "STATE", "UP", "SESSIONS", "RUNNING", "DONE", "FAILED", "MEMORY", "ADDRESS"];
@@ -89,7 +90,7 @@ fn remarks(answers: &[Answer]) -> String {
 }
 
 /// `worker/1` for `/job:worker/replica:0/task:1`.
-fn short(task: &str) -> String {
+pub(crate) fn short(task: &str) -> String {
     task.trim_start_matches("/job:").replace("/replica:0", "").replace("/task:", "/")
 }
 
@@ -113,20 +114,6 @@ fn duration(seconds: &Value) -> String {
         3600..86400 => format!("{}h{:02}m", seconds / 3600, seconds / 60 % 60),
         _ => format!("{}d{:02}h", seconds / 86400, seconds / 3600 % 24),
     }
-}
-
-/// Rows whose columns begin below each other.
-fn aligned(rows: &[Vec<String>]) -> String {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let cell = |row: &Vec<String>, column: usize| row.get(column).map_or(0, |c| c.chars().count());
-    let widths: Vec<usize> = (0..columns)
-        .map(|column| rows.iter().map(|row| cell(row, column)).max().unwrap_or(0))
-        .collect();
-    let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
-        format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
-    };
-    rows.iter().map(line).collect()
 }
 
 #[cfg(test)]

@@ -30,7 +30,13 @@ fn demo(name: &str, arguments: &[&str]) -> (String, f64) {
 fn it_learns_to_read_digits() {
     let (said, accuracy) = demo("plain", &[]);
     assert!(accuracy >= 0.96, "{said}");
-    for words in ["/job:ps/task:1", "/job:worker/task:1", "4,800 parameters", "steps/s"] {
+    for words in [
+        "/job:ps/task:1",
+        "/job:worker/task:1",
+        "4,800 parameters",
+        "steps/s",
+        "dashboard            http://127.0.0.1:",
+    ] {
         assert!(said.contains(words), "{words} is missing:\n{said}");
     }
 }
@@ -48,6 +54,19 @@ fn it_goes_on_without_a_worker_that_dies() {
     for (name, mode) in [("kill", "--staleness=9"), ("kill_sync", "--sync")] {
         let (said, accuracy) = demo(name, &["--kill-worker", "--steps=400", mode]);
         assert!(said.contains("worker 1 is lost (UNAVAILABLE)"), "{said}");
+        let picture = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.svg"));
+        assert!(fs::read_to_string(picture).unwrap().contains("worker 1 is lost"));
         assert!(accuracy >= 0.9, "{said}");
     }
+}
+
+#[test]
+fn a_picture_that_has_no_place_is_known_before_the_training() {
+    let output = Command::new(env!("CARGO_BIN_EXE_tensorfleet"))
+        .args(["demo", "--svg", "/nowhere/at/all.svg"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(!output.status.success() && said.starts_with("ERROR "), "{said}");
+    assert!(said.contains("/nowhere/at/all.svg") && said.lines().count() == 1, "{said}");
 }

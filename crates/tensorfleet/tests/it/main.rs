@@ -8,3 +8,4 @@ mod examples;
 mod local_cluster;
 mod monitored;
 mod operate;
+mod serving;

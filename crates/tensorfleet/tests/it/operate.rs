@@ -46,15 +46,22 @@ impl Server {
         let entry: Value = serde_json::from_str(&line).unwrap();
         assert_eq!(entry["level"], "INFO");
         let message = entry["message"].as_str().unwrap();
-        let http = message.strip_prefix("metrics and status at http://").unwrap().to_owned();
+        let http =
+            message.strip_prefix("dashboard, metrics and status at http://").unwrap().to_owned();
         let mut target = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut target).unwrap();
         Server { process, log, target: target.trim().to_owned(), http }
     }
 
     fn get(&self, request: &str) -> String {
+        self.get_with(request, "")
+    }
+
+    /// Asks with one more header.
+    fn get_with(&self, request: &str, header: &str) -> String {
         let mut connection = TcpStream::connect(&self.http).unwrap();
-        connection.write_all(format!("{request} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()).unwrap();
+        let request = format!("{request} HTTP/1.1\r\nHost: x\r\n{header}\r\n");
+        connection.write_all(request.as_bytes()).unwrap();
         let mut answer = String::new();
         connection.read_to_string(&mut answer).unwrap();
         answer
@@ -82,6 +89,10 @@ fn a_task_is_seen_drained_and_stopped() {
     assert_eq!(tasks[1]["task"], "/job:worker/replica:0/task:0");
     assert_eq!(tasks[1]["work"]["step"]["running"], 0);
     assert_eq!(tasks[0]["state"], "unreachable");
+    assert_eq!(tasks[1]["peers"][0]["task"], "/job:ps/replica:0/task:0");
+    assert_eq!(tasks[1]["peers"][0]["state"], "unused");
+    assert_eq!(tasks[1]["steps"], serde_json::json!([]));
+    assert!(tasks[1]["memory"]["resident"].as_u64().unwrap() > 0);
     let (_, yaml) = run(&["status", "-o", "yaml", &server.target]);
     assert!(yaml.contains("\"state\": \"serving\""), "{yaml}");
 
@@ -89,6 +100,10 @@ fn a_task_is_seen_drained_and_stopped() {
     assert!(metrics.starts_with("HTTP/1.1 200 OK\r\n"), "{metrics}");
     assert!(metrics.contains("\ntensorfleet_ready 1\n"), "{metrics}");
     assert!(metrics.contains("\ntensorfleet_work_total{kind=\"step\"} 0\n"), "{metrics}");
+    let open = server.get_with("GET /metrics", "Accept: application/openmetrics-text\r\n");
+    assert!(open.contains("Content-Type: application/openmetrics-text; version=1.0.0"), "{open}");
+    assert!(open.contains("# TYPE tensorfleet_work counter"), "{open}");
+    assert!(open.ends_with("# EOF\n"), "{open}");
     assert!(server.get("GET /healthz").starts_with("HTTP/1.1 200"));
     assert!(server.get("GET /readyz").starts_with("HTTP/1.1 200"));
     assert!(server.get("GET /statusz").contains("\"state\":\"serving\""));
@@ -98,7 +113,9 @@ fn a_task_is_seen_drained_and_stopped() {
     assert_eq!(run(&["drain", &server.target]).0, 0);
     assert!(server.get("GET /healthz").starts_with("HTTP/1.1 200"));
     assert!(server.get("GET /readyz").starts_with("HTTP/1.1 503"));
-    assert_eq!(run(&["stop", "--grace=1", &server.target]).0, 0);
+    assert!(server.get("GET /statusz").contains("\"kind\":\"drain\""));
+    let (code, _) = run(&["stop", "--all", "--grace=1", &server.target]);
+    assert!(code >= 128, "the parameter server is missing, and the others are told all the same");
     assert!(server.process.wait().unwrap().success());
     // Every line of the log is an object.
     for line in server.log.by_ref().lines() {

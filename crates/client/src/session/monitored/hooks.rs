@@ -1,7 +1,6 @@
 //! What happens around the steps of a monitored session.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -9,7 +8,6 @@ use tensorfleet_tensor::{Result, Tensor, internal};
 
 use crate::graph::Graph;
 use crate::output::Output;
-use crate::saver::Saver;
 use crate::session::Session;
 use crate::summary::SummaryWriter;
 use crate::variable::Variable;
@@ -21,6 +19,7 @@ use crate::variable::Variable;
 pub struct HookContext<'a> {
     pub(super) session: &'a Session,
     pub(super) should_stop: bool,
+    pub(super) is_chief: bool,
 }
 
 impl<'a> HookContext<'a> {
@@ -49,6 +48,13 @@ impl<'a> HookContext<'a> {
     /// ```
     pub fn session(&self) -> &'a Session {
         self.session
+    }
+
+    /// Whether this process is the one that initialises variables and writes checkpoints.
+    ///
+    /// The example of [`Hook`] uses the context.
+    pub fn is_chief(&self) -> bool {
+        self.is_chief
     }
 
     /// Asks for the end of training.
@@ -120,25 +126,25 @@ pub trait Hook {
 
 /// The counter of training steps, as hooks look at it.
 #[derive(Debug, Default)]
-struct GlobalStep(Option<Variable>);
+pub(super) struct GlobalStep(Option<Variable>);
 
 impl GlobalStep {
-    fn begin(&mut self, graph: &Graph) {
+    pub(super) fn begin(&mut self, graph: &Graph) {
         self.0 = Some(graph.global_step());
     }
 
     /// What to fetch with a step. The step may add one before or after it is read.
-    fn wanted(&self) -> Vec<Output> {
+    pub(super) fn wanted(&self) -> Vec<Output> {
         self.0.iter().map(|step| step.snapshot().clone()).collect()
     }
 
-    fn fetched(values: &[Tensor]) -> Result<i64> {
+    pub(super) fn fetched(values: &[Tensor]) -> Result<i64> {
         let step = values.first().ok_or_else(|| internal!("the global step was not fetched"))?;
         step.scalar_value::<i64>()
     }
 
     /// The counter now.
-    fn read(&self, session: &Session) -> Result<i64> {
+    pub(super) fn read(&self, session: &Session) -> Result<i64> {
         match &self.0 {
             Some(step) => session.run((), step.value::<i64>()),
             None => Err(internal!("a hook was used before it had begun")),
@@ -148,24 +154,24 @@ impl GlobalStep {
 
 /// When something is due that is not done with every step.
 #[derive(Clone, Copy, Debug)]
-enum Every {
+pub(super) enum Every {
     Steps(i64),
     Time(Duration),
 }
 
 /// Decides when something is due.
 #[derive(Debug)]
-struct Timer {
+pub(super) struct Timer {
     every: Every,
-    last: Option<(i64, Instant)>,
+    pub(super) last: Option<(i64, Instant)>,
 }
 
 impl Timer {
-    fn new(every: Every) -> Timer {
+    pub(super) fn new(every: Every) -> Timer {
         Timer { every, last: None }
     }
 
-    fn is_due(&self, step: i64) -> bool {
+    pub(super) fn is_due(&self, step: i64) -> bool {
         match (self.every, self.last) {
             (_, None) => true,
             (Every::Steps(steps), Some((last, _))) => step >= last.saturating_add(steps),
@@ -174,7 +180,7 @@ impl Timer {
     }
 
     /// Notes that it was done; says how many steps and how much time went by since the last time.
-    fn done(&mut self, step: i64) -> Option<(i64, Duration)> {
+    pub(super) fn done(&mut self, step: i64) -> Option<(i64, Duration)> {
         let now = Instant::now();
         let before = self.last.replace((step, now));
         before.map(|(last, then)| (step - last, now - then))
@@ -261,154 +267,6 @@ impl Hook for StopAtStep {
             context.request_stop();
         }
         Ok(())
-    }
-}
-
-/// Writes checkpoints: one at the beginning, one every so often, one at the end.
-///
-/// ```
-/// use tensorfleet_client::monitored::{CheckpointSaver, StopAtStep};
-/// use tensorfleet_client::optimizer::{Optimizer, Sgd};
-/// use tensorfleet_client::{Graph, MonitoredSession, Saver};
-///
-/// # fn main() -> tensorfleet_client::Result<()> {
-/// # let name = format!("hook-saver-{}", std::process::id());
-/// # let directory = std::env::temp_dir().join(name);
-/// let graph = Graph::new();
-/// graph.global_step();
-/// let loss = graph.variable("w", 5.0f32).read().square();
-/// let train = Sgd::new(0.25).minimize(&loss);
-/// let mut session = MonitoredSession::builder(&graph)
-///     .hook(StopAtStep::new(3))
-///     .hook(CheckpointSaver::every_steps(&directory, 2))
-///     .open()?;
-/// while !session.should_stop() {
-///     session.run((), &train)?;
-/// }
-/// session.finish()?;
-/// let latest = Saver::latest(&directory).expect("one is written at the end");
-/// assert!(latest.ends_with("model.ckpt-3"));
-/// # std::fs::remove_dir_all(&directory).ok();
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Debug)]
-pub struct CheckpointSaver {
-    directory: PathBuf,
-    timer: Timer,
-    step: GlobalStep,
-    saver: Option<Saver>,
-}
-
-impl CheckpointSaver {
-    fn new(directory: impl Into<PathBuf>, every: Every) -> CheckpointSaver {
-        CheckpointSaver {
-            directory: directory.into(),
-            timer: Timer::new(every),
-            step: GlobalStep::default(),
-            saver: None,
-        }
-    }
-
-    /// Writes after a number of steps.
-    ///
-    /// ```
-    /// use tensorfleet_client::monitored::{CheckpointSaver, StopAtStep};
-    /// use tensorfleet_client::optimizer::{Optimizer, Sgd};
-    /// use tensorfleet_client::{Graph, MonitoredSession, Saver};
-    ///
-    /// # fn main() -> tensorfleet_client::Result<()> {
-    /// # let name = format!("hook-steps-{}", std::process::id());
-    /// # let directory = std::env::temp_dir().join(name);
-    /// # let graph = Graph::new();
-    /// # graph.global_step();
-    /// # let loss = graph.variable("w", 5.0f32).read().square();
-    /// # let train = Sgd::new(0.25).minimize(&loss);
-    /// let hook = CheckpointSaver::every_steps(&directory, 1);
-    /// # let mut session = MonitoredSession::builder(&graph)
-    /// #     .hook(StopAtStep::new(3))
-    /// #     .hook(hook)
-    /// #     .open()?;
-    /// # while !session.should_stop() {
-    /// #     session.run((), &train)?;
-    /// # }
-    /// # assert!(Saver::latest(&directory).is_some());
-    /// # std::fs::remove_dir_all(&directory).ok();
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn every_steps(directory: impl Into<PathBuf>, steps: i64) -> CheckpointSaver {
-        CheckpointSaver::new(directory, Every::Steps(steps))
-    }
-
-    /// Writes after some time.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use tensorfleet_client::monitored::{CheckpointSaver, StopAtStep};
-    /// use tensorfleet_client::optimizer::{Optimizer, Sgd};
-    /// use tensorfleet_client::{Graph, MonitoredSession, Saver};
-    ///
-    /// # fn main() -> tensorfleet_client::Result<()> {
-    /// # let name = format!("hook-time-{}", std::process::id());
-    /// # let directory = std::env::temp_dir().join(name);
-    /// # let graph = Graph::new();
-    /// # graph.global_step();
-    /// # let loss = graph.variable("w", 5.0f32).read().square();
-    /// # let train = Sgd::new(0.25).minimize(&loss);
-    /// let hook = CheckpointSaver::every(&directory, Duration::from_secs(600));
-    /// # let mut session = MonitoredSession::builder(&graph)
-    /// #     .hook(StopAtStep::new(3))
-    /// #     .hook(hook)
-    /// #     .open()?;
-    /// # while !session.should_stop() {
-    /// #     session.run((), &train)?;
-    /// # }
-    /// # assert!(Saver::latest(&directory).is_some());
-    /// # std::fs::remove_dir_all(&directory).ok();
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn every(directory: impl Into<PathBuf>, time: Duration) -> CheckpointSaver {
-        CheckpointSaver::new(directory, Every::Time(time))
-    }
-
-    fn save(&mut self, session: &Session) -> Result<()> {
-        let step = self.step.read(session)?;
-        // The same step is not written twice.
-        if self.timer.last.is_some_and(|(last, _)| last == step) {
-            return Ok(());
-        }
-        let Some(saver) = &self.saver else { return Ok(()) };
-        saver.save(session, &self.directory, step)?;
-        self.timer.done(step);
-        Ok(())
-    }
-}
-
-impl Hook for CheckpointSaver {
-    fn begin(&mut self, graph: &Graph) {
-        self.step.begin(graph);
-        self.saver = Some(Saver::new(graph));
-    }
-
-    fn after_create_session(&mut self, context: &mut HookContext<'_>) -> Result<()> {
-        self.save(context.session())
-    }
-
-    fn before_run(&mut self) -> Vec<Output> {
-        self.step.wanted()
-    }
-
-    fn after_run(&mut self, context: &mut HookContext<'_>, values: Vec<Tensor>) -> Result<()> {
-        if self.timer.is_due(GlobalStep::fetched(&values)? + 1) {
-            self.save(context.session())?;
-        }
-        Ok(())
-    }
-
-    fn end(&mut self, session: &Session) -> Result<()> {
-        self.save(session)
     }
 }
 

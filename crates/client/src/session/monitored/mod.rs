@@ -1,19 +1,21 @@
 //! Sessions that look after themselves: they initialise or restore variables, call hooks around each
 //! step, and start anew when a task is lost.
 
+mod checkpoint_saver;
 mod hooks;
 
+pub use checkpoint_saver::CheckpointSaver;
 pub use hooks::{
-    CheckpointSaver, FinalOps, FinalValues, Hook, HookContext, Logger, StepCounter, StopAtStep,
-    SummarySaver,
+    FinalOps, FinalValues, Hook, HookContext, Logger, StepCounter, StopAtStep, SummarySaver,
 };
 
 use std::fmt;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tensorfleet_tensor::{Code, Error, Result, Tensor};
 
+use super::patience::QUIET;
 use super::{Feed, Feeds, Fetch, Session, SessionOptions};
 use crate::graph::Graph;
 use crate::output::{Operation, Output};
@@ -270,7 +272,13 @@ impl Setup {
                 self.fill(&session)?;
             }
         } else {
+            let start = Instant::now();
+            let mut is_told = false;
             while !is_ready()? {
+                if !is_told && start.elapsed() >= QUIET {
+                    crate::notice("waiting for the chief to initialise the variables");
+                    is_told = true;
+                }
                 std::thread::sleep(POLL);
             }
         }
@@ -463,7 +471,8 @@ impl MonitoredSession {
     fn after_run(&mut self, values: Vec<Vec<Tensor>>) -> Result<()> {
         let Some(session) = &self.session else { return Ok(()) };
         for (hook, values) in self.hooks.iter_mut().zip(values) {
-            let mut context = HookContext { session, should_stop: false };
+            let mut context =
+                HookContext { session, should_stop: false, is_chief: self.setup.is_chief };
             match hook.after_run(&mut context, values) {
                 // The next step meets the loss again, and recovers.
                 Err(error) if is_loss(&error) => {}
@@ -485,7 +494,8 @@ impl MonitoredSession {
     fn created(&mut self) -> Result<()> {
         let Some(session) = &self.session else { return Ok(()) };
         for hook in &mut self.hooks {
-            let mut context = HookContext { session, should_stop: false };
+            let mut context =
+                HookContext { session, should_stop: false, is_chief: self.setup.is_chief };
             hook.after_create_session(&mut context)?;
             self.should_stop |= context.should_stop;
         }

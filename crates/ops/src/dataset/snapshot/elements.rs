@@ -7,12 +7,13 @@
 use std::io::Write;
 
 use bytes::Bytes;
+use tensorfleet_files::FileSystem;
 use tensorfleet_tensor::{DType, Result, Tensor, data_loss};
 
 use super::super::dataset::{Element, Signature};
 use super::super::wire::{decode_tensor, encode_tensor};
 use super::wire::{decode_element, decode_lengths, encode_element, encode_lengths};
-use crate::record::{Compression, Encoder, Sink, Stream, files, known, snappy};
+use crate::record::{Compression, Encoder, Sink, Stream, known, snappy};
 
 /// A file of elements being written.
 #[derive(Debug)]
@@ -22,8 +23,12 @@ pub(super) struct ElementFile {
 }
 
 impl ElementFile {
-    pub(super) fn create(path: &str, compression: Compression) -> Result<ElementFile> {
-        let file = stream(compression).encoder(Sink::create(path)?);
+    pub(super) fn create(
+        files: &dyn FileSystem,
+        path: &str,
+        compression: Compression,
+    ) -> Result<ElementFile> {
+        let file = stream(compression).encoder(Sink::create(files, path)?);
         Ok(ElementFile { file, compression })
     }
 
@@ -81,8 +86,12 @@ pub(super) struct ElementReader {
 }
 
 impl ElementReader {
-    pub(super) fn open(path: &str, compression: Compression) -> Result<ElementReader> {
-        let file = Stream::open(&*files(), path, stream(compression), None)?;
+    pub(super) fn open(
+        files: &dyn FileSystem,
+        path: &str,
+        compression: Compression,
+    ) -> Result<ElementReader> {
+        let file = Stream::open(files, path, stream(compression), None)?;
         Ok(ElementReader { path: path.to_owned(), file, compression })
     }
 

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use tensorfleet_files::FileSystem;
 use tensorfleet_framework::{Attrs, Op};
 use tensorfleet_kernels::random::{Philox, entropy, shuffle};
 use tensorfleet_tensor::{Result, Tensor, internal, invalid_argument, not_found};
@@ -16,9 +17,9 @@ use super::super::origin::DatasetGraph;
 use super::super::scope::Scope;
 use super::super::to_graph::fingerprint;
 use super::elements::{ElementFile, ElementReader};
-use super::shards::{make_directories, read_metadata, write_metadata};
+use super::shards::{read_metadata, write_metadata};
 use super::wire::{FIRST_VERSION, Metadata, now_micros};
-use crate::record::{Compression, files};
+use crate::record::Compression;
 use crate::string::farm_hash::fingerprint64;
 
 pub(in super::super) const OPS: &[Op] = &[Op {
@@ -137,7 +138,8 @@ impl MakeDataset for Settings {
             "" => format!("{path}/{hash}"),
             name => format!("{path}/custom-{name}"),
         };
-        let place = Place { settings: self.clone(), directory, hash, signature };
+        let files = inputs.context().step().files();
+        let place = Place { files, settings: self.clone(), directory, hash, signature };
         Ok(Arc::new(SnapshotDataset { input, place: Arc::new(place) }))
     }
 }
@@ -178,6 +180,7 @@ impl Dataset for SnapshotDataset {
 /// Where a snapshot is, and how it is written and read.
 #[derive(Debug)]
 struct Place {
+    files: Arc<dyn FileSystem>,
     settings: Settings,
     directory: String,
     hash: String,
@@ -187,7 +190,7 @@ struct Place {
 impl Place {
     /// What to do, given what is there; for reading, what that is.
     fn decide(&self) -> Result<(Mode, Option<Metadata>)> {
-        let found = read_metadata(&self.directory, FIRST_VERSION)?;
+        let found = read_metadata(&*self.files, &self.directory, FIRST_VERSION)?;
         let mode = match (self.settings.mode, &found) {
             (Mode::Read, None) => return Err(not_found!("Metadata file does not exist.")),
             (Mode::Auto, None) => Mode::Write,
@@ -228,7 +231,7 @@ impl Place {
             ));
         }
         let run = format!("{}/{run_id}", self.directory);
-        let mut paths = files().glob(&format!("{run}/*"))?;
+        let mut paths = self.files.glob(&format!("{run}/*"))?;
         if paths.is_empty() {
             return Err(not_found!("Could not find any files in dir: {run}"));
         }
@@ -243,13 +246,13 @@ impl Place {
     fn write(self: &Arc<Place>) -> Result<Writer> {
         let run_id = self.run_id().unwrap_or_else(|| format!("{:04x}", entropy()));
         let run = join(&self.settings.writer_prefix, &format!("{}/{run_id}", self.directory));
-        make_directories(&run)?;
+        self.files.create_dirs(&run)?;
         // A prefix may take the files elsewhere.
-        make_directories(&self.directory)?;
+        self.files.create_dirs(&self.directory)?;
         let types = &self.signature.types;
         let metadata = Metadata::new(FIRST_VERSION, self.hash.clone(), run_id, types);
-        write_metadata(&self.directory, &metadata)?;
-        let mut names = Names { run, next: 0 };
+        write_metadata(&*self.files, &self.directory, &metadata)?;
+        let mut names = Names { files: Arc::clone(&self.files), run, next: 0 };
         let shards = (0..self.settings.writers)
             .map(|_| names.create(self.settings.compression))
             .collect::<Result<_>>()?;
@@ -333,7 +336,11 @@ impl Source for Reading {
                 Some(reader) => reader,
                 None => {
                     let Some(path) = self.paths.next() else { return Ok(None) };
-                    let reader = ElementReader::open(&join(reader_prefix, &path), *compression)?;
+                    let reader = ElementReader::open(
+                        &*self.place.files,
+                        &join(reader_prefix, &path),
+                        *compression,
+                    )?;
                     self.open.insert(reader)
                 }
             };
@@ -377,6 +384,7 @@ struct Writer {
 
 /// Names files by their numbers.
 struct Names {
+    files: Arc<dyn FileSystem>,
     run: String,
     next: u64,
 }
@@ -385,7 +393,7 @@ impl Names {
     fn create(&mut self, compression: Compression) -> Result<Shard> {
         let path = format!("{}/{:08}.snapshot", self.run, self.next);
         self.next += 1;
-        Ok(Shard { file: ElementFile::create(&path, compression)?, bytes: 0 })
+        Ok(Shard { file: ElementFile::create(&*self.files, &path, compression)?, bytes: 0 })
     }
 }
 
@@ -425,10 +433,10 @@ impl Writer {
             shard.file.finish()?;
         }
         // Another run may have begun in the meantime, and counts then.
-        let current = read_metadata(&self.place.directory, FIRST_VERSION)?;
+        let current = read_metadata(&*self.place.files, &self.place.directory, FIRST_VERSION)?;
         if current.is_some_and(|current| current.run_id == self.metadata.run_id) {
             self.metadata.finalized = true;
-            write_metadata(&self.place.directory, &self.metadata)?;
+            write_metadata(&*self.place.files, &self.place.directory, &self.metadata)?;
         }
         Ok(())
     }

@@ -44,10 +44,11 @@ impl MakeDataset for Load {
 
     fn make(&self, inputs: &Inputs<'_, '_>, signature: Signature) -> Result<DatasetRef> {
         let directory = String::from_utf8_lossy(inputs.string(0, "path")?).into_owned();
-        let metadata = read_metadata(&directory, VERSION)?
+        let files = inputs.context().step().files();
+        let metadata = read_metadata(&*files, &directory, VERSION)?
             .ok_or_else(|| not_found!("Could not find metadata file [{directory}]"))?;
         Ok(Arc::new(LoadDataset {
-            stored: Stored { directory, compression: self.compression, signature },
+            stored: Stored { files, directory, compression: self.compression, signature },
             metadata,
             reader: Captured::new(&self.reader, inputs.rest(1)?),
         }))

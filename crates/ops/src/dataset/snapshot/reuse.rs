@@ -79,7 +79,12 @@ impl MakeDataset for Snapshot {
         let directory = format!("{path}/{hash}");
         let shards = 2 + self.reader_arguments;
         Ok(Arc::new(SnapshotDataset {
-            stored: Stored { directory, compression: self.compression, signature },
+            stored: Stored {
+                files: inputs.context().step().files(),
+                directory,
+                compression: self.compression,
+                signature,
+            },
             hash,
             reader: Captured::new(&self.reader, inputs.range(2..shards)?),
             shard: Captured::new(&self.shard, inputs.rest(shards)?),
@@ -141,15 +146,16 @@ struct Reuse {
 
 impl Reuse {
     async fn begin(&mut self) -> Result<Box<dyn Elements>> {
-        let Stored { directory, compression, signature } = self.stored.clone();
-        let asked = directory.clone();
-        let metadata = self.scope.with_files(move || read_metadata(&asked, VERSION)).await?;
+        let Stored { files, directory, compression, signature } = self.stored.clone();
+        let (all, asked) = (Arc::clone(&files), directory.clone());
+        let metadata = move || read_metadata(&*all, &asked, VERSION);
+        let metadata = self.scope.with_files(metadata).await?;
         if let Some(metadata) = metadata.filter(|metadata| metadata.finalized) {
             let (stored, run) = (self.stored.clone(), metadata.run_id);
             return Ok(Box::new(Reading::new(&self.scope, stored, run, &self.reader)?));
         }
         let (hash, types) = (self.hash.clone(), signature.types);
-        let store = Store::New { directory, hash, compression, types };
+        let store = Store::New { files, directory, hash, compression, types };
         Ok(Box::new(Saving {
             input: self.scope.iterate(&*self.input)?,
             store: Aside::new(&self.scope, store),

@@ -156,6 +156,7 @@ impl Dataset for SavingDataset {
 
     fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
         let store = Store::New {
+            files: scope.files(),
             directory: self.path.clone(),
             hash: String::new(),
             compression: self.compression,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use tensorfleet_files::FileSystem;
 use tensorfleet_framework::Attrs;
 use tensorfleet_kernels::random::entropy;
 use tensorfleet_tensor::{
@@ -17,7 +18,7 @@ use super::super::memory::MemoryDataset;
 use super::super::scope::{Scope, UserFunction};
 use super::super::wire::{decode_tensor, encode_tensor};
 use super::wire::{Metadata, VERSION};
-use crate::record::{Compression, RecordFile, RecordReader, Stream, files};
+use crate::record::{Compression, RecordFile, RecordReader, Stream};
 
 /// Reads the attribute that says how files are compressed.
 pub(super) fn compression(attrs: &Attrs<'_>) -> Result<Compression> {
@@ -35,9 +36,13 @@ fn metadata_path(directory: &str) -> String {
 }
 
 /// What a directory says that it holds, in format `version`; `None` if there is no dataset.
-pub(super) fn read_metadata(directory: &str, version: i64) -> Result<Option<Metadata>> {
+pub(super) fn read_metadata(
+    files: &dyn FileSystem,
+    directory: &str,
+    version: i64,
+) -> Result<Option<Metadata>> {
     let path = metadata_path(directory);
-    let file = match files().open(&path) {
+    let file = match files.open(&path) {
         Err(error) if error.code() == Code::NotFound => return Ok(None),
         other => other?,
     };
@@ -62,6 +67,7 @@ pub(super) fn read_metadata(directory: &str, version: i64) -> Result<Option<Meta
 pub(super) enum Store {
     /// Nobody has asked for an element yet.
     New {
+        files: Arc<dyn FileSystem>,
         directory: String,
         hash: String,
         compression: Compression,
@@ -79,8 +85,9 @@ impl Store {
         element: Option<Element>,
         counts: bool,
     ) -> Result<Option<Element>> {
-        if let Store::New { directory, hash, compression, types } = self {
-            *self = Store::Open(Writer::new(directory, hash.clone(), *compression, types)?);
+        if let Store::New { files, directory, hash, compression, types } = self {
+            let writer = Writer::new(files, directory, hash.clone(), *compression, types)?;
+            *self = Store::Open(writer);
         }
         match (&mut *self, &element) {
             (Store::Open(writer), Some(element)) => writer.write(shard, element)?,
@@ -98,6 +105,7 @@ impl Store {
 /// A dataset being stored.
 #[derive(Debug)]
 pub(super) struct Writer {
+    files: Arc<dyn FileSystem>,
     directory: String,
     compression: Compression,
     metadata: Metadata,
@@ -107,6 +115,7 @@ pub(super) struct Writer {
 impl Writer {
     /// Starts a run in `directory`, which is made if need be.
     fn new(
+        files: &Arc<dyn FileSystem>,
         directory: &str,
         hash: String,
         compression: Compression,
@@ -114,12 +123,13 @@ impl Writer {
     ) -> Result<Writer> {
         let metadata = Metadata::new(VERSION, hash, entropy().to_string(), types);
         let writer = Writer {
+            files: Arc::clone(files),
             directory: directory.to_owned(),
             compression,
             metadata,
             shards: BTreeMap::new(),
         };
-        make_directories(&writer.run())?;
+        files.create_dirs(&writer.run())?;
         Ok(writer)
     }
 
@@ -131,9 +141,9 @@ impl Writer {
     fn write(&mut self, shard: i64, element: &Element) -> Result<()> {
         if !self.shards.contains_key(&shard) {
             let directory = format!("{}/{shard:08}.shard", self.run());
-            make_directories(&directory)?;
+            self.files.create_dirs(&directory)?;
             let path = format!("{directory}/00000000.snapshot");
-            self.shards.insert(shard, RecordFile::create(&path, self.compression)?);
+            self.shards.insert(shard, RecordFile::create(&*self.files, &path, self.compression)?);
         }
         let file =
             self.shards.get_mut(&shard).ok_or_else(|| internal!("shard {shard} is missing"))?;
@@ -153,31 +163,22 @@ impl Writer {
         if !counts {
             self.metadata.num_elements = 0;
         }
-        write_metadata(&self.directory, &self.metadata)
+        write_metadata(&*self.files, &self.directory, &self.metadata)
     }
 }
 
 /// Says what a directory holds, from one moment to the next.
-pub(super) fn write_metadata(directory: &str, metadata: &Metadata) -> Result<()> {
+pub(super) fn write_metadata(
+    files: &dyn FileSystem,
+    directory: &str,
+    metadata: &Metadata,
+) -> Result<()> {
     let path = metadata_path(directory);
     let temporary = format!("{path}.{}.tmp", metadata.run_id);
-    let files = files();
     let mut file = files.create(&temporary)?;
     file.append(&metadata.encode())?;
     file.finish()?;
     files.rename(&temporary, &path)
-}
-
-pub(super) fn make_directories(path: &str) -> Result<()> {
-    let files = files();
-    for (end, _) in path.match_indices('/').filter(|(end, _)| *end > 0) {
-        let parent = &path[..end];
-        // The two slashes of a scheme end no directory.
-        if !parent.ends_with(['/', ':']) {
-            files.create_dir(parent)?;
-        }
-    }
-    files.create_dir(path)
 }
 
 /// The shard that a function chooses for an element.
@@ -194,6 +195,7 @@ pub(super) async fn shard_of(function: &UserFunction, element: &Element) -> Resu
 /// Where the shards of a stored dataset are.
 #[derive(Clone, Debug)]
 pub(super) struct Stored {
+    pub(super) files: Arc<dyn FileSystem>,
     pub(super) directory: String,
     pub(super) compression: Compression,
     pub(super) signature: Signature,
@@ -203,7 +205,7 @@ impl Stored {
     /// A dataset of the shards of a run, each of them a dataset.
     pub(super) fn shards(&self, run: &str) -> Result<DatasetRef> {
         let run = format!("{}/{run}", self.directory);
-        let found = files().glob(&format!("{run}/*.shard/00000000.snapshot"))?;
+        let found = self.files.glob(&format!("{run}/*.shard/00000000.snapshot"))?;
         let elements = found.iter().map(|path| {
             let suffix = "/00000000.snapshot";
             let shard = ShardDataset {
@@ -243,6 +245,7 @@ impl Dataset for ShardDataset {
 
     fn iterate(&self, scope: &Scope) -> Result<Box<dyn Elements>> {
         let elements = ShardElements {
+            files: scope.files(),
             directory: self.directory.clone(),
             compression: self.compression,
             signature: self.signature.clone(),
@@ -255,6 +258,7 @@ impl Dataset for ShardDataset {
 
 /// Reads the files of a shard one after the other.
 struct ShardElements {
+    files: Arc<dyn FileSystem>,
     directory: String,
     compression: Compression,
     signature: Signature,
@@ -269,7 +273,7 @@ impl Source for ShardElements {
                 Some(reader) => reader,
                 None => {
                     let path = format!("{}/{:08}.snapshot", self.directory, self.next_file);
-                    let stream = match Stream::open(&*files(), &path, self.compression, None) {
+                    let stream = match Stream::open(&*self.files, &path, self.compression, None) {
                         Err(error) if error.code() == Code::NotFound => return Ok(None),
                         other => other?,
                     };

@@ -83,7 +83,7 @@ table! {
     AddV2("x: T", "y: T") commutative aggregate: T_ADD_V2, NUMBERS => {
         real(|a, b| a + b) integer(|a, b| a.wrapping_add(b)) complex(|a, b| a + b)
     } gradient::add;
-    Atan2("y: T", "x: T"): T_REAL, REALS => { real(|y, x| y.atan2(x)) } gradient::atan2;
+    Atan2("y: T", "x: T"): T_REAL, REALS => { vector(fast::Atan2) } gradient::atan2;
     /// The first of equal operands, and NaN if either is one.
     Maximum("x: T", "y: T"): T_EXTREME, ORDERED => {
         real(|a, b| if b > a || b.is_nan() { b } else { a }) integer(|a, b| a.max(b))

@@ -3,7 +3,7 @@
 use num_complex::Complex;
 use num_traits::Float;
 use tensorfleet_framework::{Op, cpu, no_gradient};
-use tensorfleet_kernels::Parallel;
+use tensorfleet_kernels::{Parallel, elementwise as fast};
 use tensorfleet_tensor::{DType, Error, Result, Tensor, internal, invalid_argument};
 
 use super::super::dtypes::{FIELDS, NUMBERS, ORDERED};
@@ -53,7 +53,7 @@ table! {
         })
     } gradient::div_no_nan;
     FloorDiv("x: T", "y: T"): T_DIV, ORDERED => {
-        real(|a, b| (a / b).floor())
+        vector(fast::FloorDiv)
         partial(
             |a, b| (b != 0).then(|| {
                 let quotient = a.wrapping_div(b);

@@ -7,7 +7,7 @@ use tensorfleet_kernels::{Parallel, Real};
 use tensorfleet_tensor::{Element, Result, Tensor, dispatch, invalid_argument};
 
 use super::super::dtypes::OLD_REALS;
-use super::{BLOCK, MIN_PIECE, real, unsupported};
+use super::{BLOCK, MIN_PIECE, unsupported};
 
 pub(in crate::math) const OPS: &[Op] = &[Op {
     name: "_UnaryOpsComposition",
@@ -32,13 +32,13 @@ const fn link<F: Unary>(name: &'static str) -> Link {
 
 /// The functions that TensorFlow composes.
 const LINKS: &[Link] = &[
-    link::<real::Abs>("Abs"),
-    link::<real::Acos>("Acos"),
-    link::<real::Acosh>("Acosh"),
-    link::<real::Asin>("Asin"),
-    link::<real::Asinh>("Asinh"),
-    link::<real::Atan>("Atan"),
-    link::<real::Atanh>("Atanh"),
+    link::<fast::Abs>("Abs"),
+    link::<fast::Acos>("Acos"),
+    link::<fast::Acosh>("Acosh"),
+    link::<fast::Asin>("Asin"),
+    link::<fast::Asinh>("Asinh"),
+    link::<fast::Atan>("Atan"),
+    link::<fast::Atanh>("Atanh"),
     link::<fast::Ceil>("Ceil"),
     link::<fast::Cos>("Cos"),
     link::<fast::Cosh>("Cosh"),
@@ -49,7 +49,7 @@ const LINKS: &[Link] = &[
     link::<fast::Reciprocal>("Inv"),
     link::<fast::Log>("Log"),
     link::<fast::Log1p>("Log1p"),
-    link::<real::Neg>("Neg"),
+    link::<fast::Neg>("Neg"),
     link::<fast::Reciprocal>("Reciprocal"),
     link::<fast::Relu>("Relu"),
     link::<fast::Relu6>("Relu6"),
@@ -62,7 +62,7 @@ const LINKS: &[Link] = &[
     link::<fast::Sinh>("Sinh"),
     link::<fast::Sqrt>("Sqrt"),
     link::<fast::Square>("Square"),
-    link::<real::Tan>("Tan"),
+    link::<fast::Tan>("Tan"),
     link::<fast::Tanh>("Tanh"),
 ];
 

@@ -7,15 +7,15 @@ use tensorfleet_tensor::{Result, Tensor};
 
 use super::super::binary::division::quotient;
 use super::super::dtypes::{FIELDS, REALS, T_FIELD, T_REAL, T_SIGNED, WIDE_REALS};
-use super::{gradient, real, table};
+use super::{gradient, table};
 
 table! {
-    Acos: T_FIELD, FIELDS => { real(real::Acos) complex(|z| z.acos()) } gradient::acos;
-    Acosh: T_FIELD, FIELDS => { real(real::Acosh) complex(|z| z.acosh()) } gradient::acosh;
-    Asin: T_FIELD, FIELDS => { real(real::Asin) complex(|z| z.asin()) } gradient::asin;
-    Asinh: T_FIELD, FIELDS => { real(real::Asinh) complex(|z| z.asinh()) } gradient::asinh;
-    Atan: T_FIELD, FIELDS => { real(real::Atan) complex(|z| z.atan()) } gradient::atan;
-    Atanh: T_FIELD, FIELDS => { real(real::Atanh) complex(|z| z.atanh()) } gradient::atanh;
+    Acos: T_FIELD, FIELDS => { real(fast::Acos) complex(|z| z.acos()) } gradient::acos;
+    Acosh: T_FIELD, FIELDS => { real(fast::Acosh) complex(|z| z.acosh()) } gradient::acosh;
+    Asin: T_FIELD, FIELDS => { real(fast::Asin) complex(|z| z.asin()) } gradient::asin;
+    Asinh: T_FIELD, FIELDS => { real(fast::Asinh) complex(|z| z.asinh()) } gradient::asinh;
+    Atan: T_FIELD, FIELDS => { real(fast::Atan) complex(|z| z.atan()) } gradient::atan;
+    Atanh: T_FIELD, FIELDS => { real(fast::Atanh) complex(|z| z.atanh()) } gradient::atanh;
     Cos: T_FIELD, FIELDS => { real(fast::Cos) complex(|z| z.cos()) } gradient::cos;
     Cosh: T_FIELD, FIELDS => { real(fast::Cosh) complex(|z| z.cosh()) } gradient::cosh;
     Erf: T_REAL, REALS => { real(fast::Erf) } gradient::erf;
@@ -32,7 +32,7 @@ table! {
     Sin: T_FIELD, FIELDS => { real(fast::Sin) complex(|z| z.sin()) } gradient::sin;
     Sinh: T_FIELD, FIELDS => { real(fast::Sinh) complex(|z| z.sinh()) } gradient::sinh;
     Sqrt: T_FIELD, FIELDS => { real(fast::Sqrt) complex(|z| z.sqrt()) } gradient::sqrt;
-    Tan: T_FIELD, FIELDS => { real(real::Tan) complex(|z| z.tan()) } gradient::tan;
+    Tan: T_FIELD, FIELDS => { real(fast::Tan) complex(|z| z.tan()) } gradient::tan;
     Tanh: T_FIELD, FIELDS => { real(fast::Tanh) complex(|z| z.tanh()) } gradient::tanh;
 }
 

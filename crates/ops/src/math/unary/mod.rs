@@ -9,7 +9,6 @@ pub(super) mod elementary;
 mod gradient;
 pub(super) mod parts;
 pub(super) mod predicates;
-mod real;
 pub(super) mod signs;
 
 use std::fmt;
@@ -63,7 +62,11 @@ impl<F: Function> Kernel for Elementwise<F> {
 pub(in crate::math) type SliceFn<'f, T, U> = &'f (dyn Fn(&[T], &mut [U]) + Sync);
 
 /// Applies a function to every element, in place if nobody else holds the tensor.
-fn map_slices<T: Element>(par: Parallel, mut x: Tensor, f: SliceFn<'_, T, T>) -> Result<Tensor> {
+pub(in crate::math) fn map_slices<T: Element>(
+    par: Parallel,
+    mut x: Tensor,
+    f: SliceFn<'_, T, T>,
+) -> Result<Tensor> {
     if !x.is_unique() {
         return map_slices_to(par, &x, f);
     }

@@ -2,11 +2,12 @@
 
 use std::iter;
 
+use tensorfleet_files::FileSystem;
 use tensorfleet_framework::Attrs;
 use tensorfleet_kernels::random::Words;
 use tensorfleet_tensor::{Error, Result, invalid_argument};
 
-use crate::record::{Compression, Stream, files};
+use crate::record::{Compression, Stream};
 
 /// Weights of classes that do not change.
 #[derive(Debug)]
@@ -41,7 +42,11 @@ impl FixedUnigram {
             Ok(count) if reserved <= range => vec![0.0; count],
             _ => return Err(wrong_size(range, reserved)),
         };
-        let words = if file.is_empty() { unigrams.to_vec() } else { read_vocabulary(&file)? };
+        let words = if file.is_empty() {
+            unigrams.to_vec()
+        } else {
+            read_vocabulary(&*attrs.files(), &file)?
+        };
         let distortion = attrs.float("distortion")?;
         let mut total = 0.0;
         for (id, word) in (reserved..).zip(words) {
@@ -81,8 +86,8 @@ fn wrong_size(range: i64, size: i64) -> Error {
 }
 
 /// Reads the weights of a vocabulary: the last column of each line.
-fn read_vocabulary(file: &str) -> Result<Vec<f32>> {
-    let mut file = Stream::open(&*files(), file, Compression::None, None)?;
+fn read_vocabulary(files: &dyn FileSystem, file: &str) -> Result<Vec<f32>> {
+    let mut file = Stream::open(files, file, Compression::None, None)?;
     iter::from_fn(|| file.line().transpose())
         .map(|line| {
             let line = line?;

@@ -93,9 +93,10 @@ impl Kernel for QuantizedConv2D {
         let mut axes = self.spec.axes(input.dims(), &filter.dims()[..2])?;
         let mut skipped = [0; 2];
         for (axis, skipped) in axes[1..].iter_mut().zip(&mut skipped) {
-            // Windows that leave out two positions at the end are moved to the middle.
+            // Windows that leave out positions at the end are moved to the middle.
             let reach = axis.output.saturating_sub(1) * axis.stride + axis.filter;
-            *skipped = axis.input.saturating_sub(reach + 1) / 2;
+            let rounding = usize::from(self.spec.padding == Padding::Valid);
+            *skipped = axis.input.saturating_sub(reach + rounding) / 2;
             axis.input -= *skipped;
         }
         let shape = Conv {

@@ -1,13 +1,12 @@
 //! Where descriptors of messages come from, and what the ops need of them.
 
-use bytes::Bytes;
 use prost_reflect::{Cardinality, DescriptorPool, MessageDescriptor};
+use tensorfleet_files::FileSystem;
 use tensorfleet_framework::Attrs;
-use tensorfleet_tensor::{Result, invalid_argument};
+use tensorfleet_tensor::{Code, Result, invalid_argument, try_repeat};
 
 use super::kind::{Kind, Scalar};
 use super::wire::LOCAL;
-use crate::record::files;
 
 /// A field that a node reads or writes.
 #[derive(Debug)]
@@ -44,7 +43,7 @@ pub(super) fn find(
     with_extensions: bool,
 ) -> Result<(MessageDescriptor, Vec<Field>)> {
     let name = attrs.string("message_type")?;
-    let pool = pool(attrs.bytes("descriptor_source")?)?;
+    let pool = pool(attrs)?;
     let Some(message) =
         pool.get_message_by_name(&name).filter(|message| message.full_name() == name)
     else {
@@ -81,7 +80,8 @@ const LOCAL_SOURCE: &[u8] = b"local://";
 /// Before descriptors that the source itself is.
 const IN_PLACE: &[u8] = b"bytes://";
 
-fn pool(source: &Bytes) -> Result<DescriptorPool> {
+fn pool(attrs: &Attrs<'_>) -> Result<DescriptorPool> {
+    let source = attrs.bytes("descriptor_source")?;
     if source.is_empty() || source.as_ref() == LOCAL_SOURCE {
         return LOCAL
             .clone()
@@ -89,7 +89,7 @@ fn pool(source: &Bytes) -> Result<DescriptorPool> {
     }
     let read = match source.strip_prefix(IN_PLACE) {
         Some(set) => DescriptorPool::decode(set).ok(),
-        None => contents(&String::from_utf8_lossy(source))
+        None => contents(&*attrs.files(), &String::from_utf8_lossy(source))?
             .and_then(|set| DescriptorPool::decode(&set[..]).ok()),
     };
     read.ok_or_else(|| {
@@ -101,9 +101,13 @@ fn pool(source: &Bytes) -> Result<DescriptorPool> {
     })
 }
 
-fn contents(path: &str) -> Option<Vec<u8>> {
-    let file = files().open(path).ok()?;
-    let mut contents = vec![0; usize::try_from(file.len()).ok()?];
-    file.read_at(0, &mut contents).ok()?;
-    Some(contents)
+/// What a file holds, if it can be read. That it may not be is told.
+fn contents(files: &dyn FileSystem, path: &str) -> Result<Option<Vec<u8>>> {
+    let file = match files.open(path) {
+        Ok(file) => file,
+        Err(error) if error.code() == Code::PermissionDenied => return Err(error),
+        Err(_) => return Ok(None),
+    };
+    let mut contents = try_repeat(0, usize::try_from(file.len()).unwrap_or(usize::MAX))?;
+    Ok(file.read_at(0, &mut contents).is_ok().then_some(contents))
 }

@@ -13,7 +13,8 @@ fn parse(arguments: &[&str], tf_config: Option<&str>) -> Result<Serve> {
 
 fn parse_as_given(arguments: &[&str], tf_config: Option<&str>) -> Result<Serve> {
     let line = ["tensorfleet", "serve"].iter().chain(arguments).map(|word| (*word).to_owned());
-    match parse_from(line, |name| tf_config.filter(|_| name == "TF_CONFIG").map(str::to_owned)) {
+    let environment = tf_config.map(|text| ("TF_CONFIG".to_owned(), text.to_owned()));
+    match parse_from(line, &environment.into_iter().collect()) {
         Ok((Command::Serve(serve), _)) => Ok(*serve),
         Ok(other) => panic!("{other:?}"),
         Err(Refusal::Usage(error) | Refusal::Configuration(error)) => Err(error),
@@ -260,4 +261,42 @@ fn halves_of_credentials_are_refused() {
         let error = parse_as_given(&flags, None).unwrap_err();
         assert!(error.message().contains(words), "{error}");
     }
+}
+
+#[test]
+fn containers_are_given_by_name() {
+    let tls = ["--ps=localhost:1", "--tls_ca=ca.pem", "--tls_cert=a.pem", "--tls_key=a-key.pem"];
+    let parse = |containers| parse_as_given(&[&tls[..], &[containers]].concat(), None);
+    let given = parse("--containers=alice=vision,bob=speech").unwrap().separation;
+    assert_eq!(given.rooms["alice"], "vision");
+    assert_eq!(given.rooms["bob"], "speech");
+    for (containers, words) in [
+        ("--containers=alice", "NAME=CONTAINER"),
+        ("--containers=alice=", "NAME=CONTAINER"),
+        ("--containers=alice=a\0b", "NAME=CONTAINER"),
+        ("--containers=alice=a,alice=b", "two containers"),
+    ] {
+        let error = parse(containers).unwrap_err();
+        assert!(error.message().contains(words), "{error}");
+    }
+    let error = parse_as_given(&["--ps=localhost:1", "--containers=a=b"], None).unwrap_err();
+    assert!(error.message().contains("--tls_ca"), "{error}");
+}
+
+#[test]
+fn the_chief_is_found_by_its_job() {
+    let chief = |flags: &[&str]| {
+        let flags: Vec<&str> = flags.iter().chain(&["--exit_with_chief=7"]).copied().collect();
+        parse(&flags, None).map(|serve| serve.exit_with_chief.unwrap())
+    };
+    let seconds = Duration::from_secs(7);
+    let at = |text: &str| (text.parse::<Address>().unwrap(), seconds);
+    let tasks = ["--ps=a:1", "--worker=b:2,c:3", "--job_name=ps"];
+    assert_eq!(chief(&tasks).unwrap(), at("b:2"));
+    assert_eq!(chief(&[&tasks[..], &["--chief=d:4"]].concat()).unwrap(), at("d:4"));
+    let error = chief(&["--ps=a:1", "--worker=b:2", "--job_name=worker"]).unwrap_err();
+    assert!(error.message().contains("the chief itself"), "{error}");
+    assert!(chief(&["--ps=a:1"]).unwrap_err().message().contains("neither chief nor worker"));
+    let plain = parse(&["--ps=a:1", "--worker=b:2", "--job_name=ps", "--exit_with_chief"], None);
+    assert_eq!(plain.unwrap().exit_with_chief.unwrap().1, Duration::from_secs(30));
 }
