@@ -13,20 +13,18 @@ use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use tensorfleet_tensor::{Result, invalid_argument};
 use tensorfleet_transport::Identity;
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
 
 use crate::audit::{Audit, Record};
+use crate::buffered::Buffered;
 use crate::certificate::{Certificate, Member};
 use crate::greeting;
 use crate::pem;
 use crate::tokens::{Hash, Tokens, Worthless, hash};
 use crate::watch::Stamps;
 use crate::words::{explained, handshake_failed};
-
-/// What is read of a socket at once. rustls alone would ask the system for every 4 KiB.
-const BUFFER: usize = 64 << 10;
 
 /// Where credentials are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -95,8 +93,8 @@ impl Protocol {
 }
 
 /// Both sides' streams. Their sockets are read through a buffer.
-pub type ServerStream = server::TlsStream<BufReader<TcpStream>>;
-pub type ClientStream = client::TlsStream<BufReader<TcpStream>>;
+pub type ServerStream = server::TlsStream<Buffered>;
+pub type ClientStream = client::TlsStream<Buffered>;
 
 /// A connection that was accepted.
 #[derive(Debug)]
@@ -203,7 +201,7 @@ impl Credentials {
         let now = self.now();
         let none = || io::Error::other("there is no certificate to serve with");
         let acceptor = TlsAcceptor::from(now.server.clone().ok_or_else(none)?);
-        let socket = BufReader::with_capacity(BUFFER, socket);
+        let socket = Buffered::new(socket);
         let mut stream = acceptor.accept(socket).await.map_err(handshake_failed)?;
         let session = stream.get_ref().1;
         let agreed = session.alpn_protocol();
@@ -235,7 +233,7 @@ impl Credentials {
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| io::Error::other(format!("{host:?} is no name that a certificate has")))?;
         let connector = TlsConnector::from(Arc::clone(&now.clients[protocol as usize]));
-        let socket = BufReader::with_capacity(BUFFER, socket);
+        let socket = Buffered::new(socket);
         let mut stream = connector.connect(name, socket).await.map_err(handshake_failed)?;
         let chain = stream.get_ref().1.peer_certificates();
         let theirs = chain.and_then(|chain| Certificate::from_der(chain.first()?)?.member);

@@ -6,6 +6,7 @@
 
 pub mod audit;
 pub mod authority;
+mod buffered;
 pub mod certificate;
 mod credentials;
 mod greeting;
@@ -20,6 +21,7 @@ mod verify;
 mod watch;
 mod words;
 
+pub use buffered::Buffered;
 pub use credentials::{Accepted, ClientStream, Credentials, Files, Protocol, ServerStream};
 pub use guard::Caller;
 pub use tensorfleet_transport::{Identity, Role};

@@ -7,8 +7,7 @@ use std::io::{self, IoSlice, Read, Write};
 use std::sync::{Mutex, MutexGuard};
 
 use rustls::Connection;
-use tensorfleet_security::{ClientStream, ServerStream};
-use tokio::io::BufReader;
+use tensorfleet_security::{Buffered, ClientStream, ServerStream};
 use tokio::net::TcpStream;
 
 /// What is sealed at once, and what is read at once.
@@ -41,11 +40,11 @@ impl TlsSocket {
         TlsSocket::new(socket, session.into())
     }
 
-    fn new(socket: BufReader<TcpStream>, mut session: Connection) -> TlsSocket {
+    fn new(socket: Buffered, mut session: Connection) -> TlsSocket {
         session.set_buffer_limit(Some(BUFFER));
         let mut sealed = vec![0; BUFFER];
-        let end = socket.buffer().len();
-        sealed[..end].copy_from_slice(socket.buffer());
+        let end = socket.unread().len();
+        sealed[..end].copy_from_slice(socket.unread());
         let state = State { session, sealed, start: 0, end };
         TlsSocket { socket: socket.into_inner(), state: Mutex::new(state) }
     }
