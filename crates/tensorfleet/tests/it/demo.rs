@@ -53,7 +53,9 @@ fn it_learns_in_rounds_and_with_bounded_staleness() {
 fn it_goes_on_without_a_worker_that_dies() {
     for (name, mode) in [("kill", "--staleness=9"), ("kill_sync", "--sync")] {
         let (said, accuracy) = demo(name, &["--kill-worker", "--steps=400", mode]);
-        assert!(said.contains("worker 1 is lost (UNAVAILABLE)"), "{said}");
+        // It is lost to whoever comes first: its stopping server, or the connection that ends.
+        let is_lost = |code: &str| said.contains(&format!("worker 1 is lost ({code})"));
+        assert!(is_lost("UNAVAILABLE") || is_lost("ABORTED"), "{said}");
         let picture = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.svg"));
         assert!(fs::read_to_string(picture).unwrap().contains("worker 1 is lost"));
         assert!(accuracy >= 0.9, "{said}");
