@@ -1,7 +1,7 @@
 //! A socket that is read through a buffer as large as what comes.
 //!
 //! A session of TLS asks for a few kilobytes at a time, which would cost a large message many calls
-//! of the system. Whoever has only begun to speak costs no more than it has said.
+//! of the system. The buffer grows when reads fill it: who has only begun to speak costs little.
 
 use std::io;
 use std::pin::Pin;
